@@ -1,0 +1,56 @@
+# Two commands: make run, make test. Both set up .venv from requirements.lock first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Both tools write their caches and call each other by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: help run test lint lock docs unlock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
+	@echo "make test    linters, snakemake --lint and the tests"
+	@echo "make lint    the linters alone"
+	@echo "make docs    rewrite the generated parts of the documentation"
+	@echo "make unlock  after a run was killed: release its lock"
+	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock"
+	@echo "make clean   remove results and .venv"
+
+run: $(READY)
+	@echo "==> Running the workflow; results go to results/"
+	@snakemake --cores all --workflow-profile workflow/profiles/local
+
+test: lint
+	@echo "==> Running the tests"
+	@python -m pytest
+
+lint: $(READY)
+	@echo "==> Running the linters"
+	@pre-commit run --all-files --show-diff-on-failure --color never
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "NOTEARS-PFL needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+	  echo "Install a newer Python, or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; \
+	  exit 1; }
+	@echo "==> Installing the locked environment into $(VENV) (once; about two minutes)"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' failed; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(BIN)/pip --disable-pip-version-check install --quiet --require-hashes -r requirements.lock
+	@$(BIN)/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: $(READY)
+	@uv pip compile pyproject.toml --group dev --universal --fork-strategy fewest \
+	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	  --upgrade --quiet --output-file requirements.lock
+
+unlock: $(READY)
+	@snakemake --unlock
+
+clean:
+	@find results -mindepth 1 -not -name .gitkeep -delete
+	@rm -rf $(VENV) .snakemake logs

@@ -1,0 +1,17 @@
+"""The errors a user can act on."""
+
+
+class PflError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(PflError, ValueError):
+    """The configuration or one of its tables asks for something that cannot be run."""
+
+
+class TableError(PflError, ValueError):
+    """A table on disk does not say what its reader needs."""
+
+
+class ImageError(PflError, ValueError):
+    """An image on disk cannot be read, or is not what its reader needs."""

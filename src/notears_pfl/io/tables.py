@@ -1,0 +1,48 @@
+"""Read and write the tables that travel between rules."""
+
+import json
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.errors import TableError
+from notears_pfl.io.atomic import whole_file
+
+
+def read_relmat(path: str | Path) -> pd.DataFrame:
+    """Read a weighted adjacency matrix, rows and columns labelled by ROI.
+
+    Entry (i, j) is the weight of the edge from ROI i to ROI j.
+    """
+    relmat = pd.read_csv(path, sep="\t", index_col=0)
+    for row, column in zip_longest(relmat.index, relmat.columns):
+        if row != column:
+            msg = (
+                f"{path}: rows and columns must list the same ROIs in the same order; "
+                f"row {row!r} meets column {column!r}. Delete the file and run again."
+            )
+            raise TableError(msg)
+    return relmat
+
+
+def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) -> None:
+    """Write ``table`` as TSV, floats exact to the last bit, missing values as ``n/a``."""
+    with whole_file(path) as temporary:
+        table.to_csv(
+            temporary,
+            sep="\t",
+            index=index,
+            float_format="%.17g",
+            na_rep="n/a",
+            lineterminator="\n",
+        )
+
+
+def write_json(content: Mapping[str, Any], path: str | Path) -> None:
+    """Write ``content`` as JSON, keys in the order given; not-a-number is refused."""
+    with whole_file(path) as temporary:
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,37 @@
+"""A rule's log keeps what the rule said, and why it failed."""
+
+import sys
+
+import pytest
+
+from notears_pfl.errors import TableError
+from notears_pfl.io.rulelog import rule_log
+
+
+def test_rule_log_keeps_both_streams(tmp_path):
+    log = tmp_path / "rule.log"
+
+    with rule_log(log):
+        print("to stdout")
+        print("to stderr", file=sys.stderr)
+
+    assert log.read_text() == "to stdout\nto stderr\n"
+
+
+def test_an_error_of_ours_ends_the_script_with_its_message_alone(tmp_path):
+    log = tmp_path / "rule.log"
+
+    with pytest.raises(SystemExit, match=r"^TableError: a\.tsv: column site is missing$"):
+        with rule_log(log):
+            raise TableError("a.tsv: column site is missing")
+
+    assert "Traceback" in log.read_text()
+
+
+def test_any_other_error_passes_through_and_leaves_its_traceback(tmp_path):
+    log = tmp_path / "rule.log"
+
+    with pytest.raises(ZeroDivisionError), rule_log(log):
+        1 / 0
+
+    assert "ZeroDivisionError" in log.read_text()
