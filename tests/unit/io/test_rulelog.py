@@ -21,9 +21,9 @@ def test_rule_log_keeps_both_streams(tmp_path):
 def test_an_error_of_ours_ends_the_script_with_its_message_alone(tmp_path):
     log = tmp_path / "rule.log"
 
-    with pytest.raises(SystemExit, match=r"^TableError: a\.tsv: column site is missing$"):
-        with rule_log(log):
-            raise TableError("a.tsv: column site is missing")
+    message = r"^TableError: a\.tsv: column site is missing$"
+    with pytest.raises(SystemExit, match=message), rule_log(log):
+        raise TableError("a.tsv: column site is missing")
 
     assert "Traceback" in log.read_text()
 
