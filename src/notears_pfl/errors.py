@@ -15,3 +15,7 @@ class TableError(PflError, ValueError):
 
 class ImageError(PflError, ValueError):
     """An image on disk cannot be read, or is not what its reader needs."""
+
+
+class DatasetError(PflError, ValueError):
+    """A dataset on disk is not what BIDS asks for."""

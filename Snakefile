@@ -1,0 +1,15 @@
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/ingest.smk"
+
+
+rule all:
+    input:
+        rules.validate_bids.output,

@@ -1,0 +1,8 @@
+"""Rule ``validate_bids``: the official BIDS validator's verdict on the dataset."""
+
+from notears_pfl.io.bids import validate_dataset
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import write_json
+
+with rule_log(snakemake.log[0]):
+    write_json(validate_dataset(snakemake.params.dataset), snakemake.output.report)

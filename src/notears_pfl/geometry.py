@@ -1,0 +1,47 @@
+"""Rigid movements and grids, in millimetres of world space (RAS+)."""
+
+import numpy as np
+
+
+def rigid_matrix(parameters: np.ndarray) -> np.ndarray:
+    """Build the 4 × 4 matrix of (tx, ty, tz) in mm and (rx, ry, rz) in radians.
+
+    T Rx Ry Rz with SPM's signs (``spm_matrix``), so that parameters can be compared with
+    those in SPM's ``rp_*.txt``. Leading axes are kept: (…, 6) gives (…, 4, 4).
+    """
+    parameters = np.asarray(parameters, dtype=float)
+    cos, sin = np.cos(parameters[..., 3:]), np.sin(parameters[..., 3:])
+    rotation = np.broadcast_to(np.eye(3), (*parameters.shape[:-1], 3, 3))
+    for axis, (row, column) in enumerate([(1, 2), (0, 2), (0, 1)]):
+        turn = np.zeros_like(rotation)
+        turn[..., axis, axis] = 1
+        turn[..., row, row] = turn[..., column, column] = cos[..., axis]
+        turn[..., row, column] = sin[..., axis]
+        turn[..., column, row] = -sin[..., axis]
+        rotation = rotation @ turn
+    matrix = np.zeros((*parameters.shape[:-1], 4, 4))
+    matrix[..., :3, :3] = rotation
+    matrix[..., :3, 3] = parameters[..., :3]
+    matrix[..., 3, 3] = 1
+    return matrix
+
+
+def centred_affine(
+    shape: tuple[int, ...], voxel_mm: np.ndarray, centre_mm: np.ndarray
+) -> np.ndarray:
+    """Affine of a grid along the world's axes whose middle lies at ``centre_mm``."""
+    affine = np.diag([*voxel_mm, 1.0])
+    affine[:3, 3] = centre_mm - np.asarray(voxel_mm) * (np.asarray(shape[:3]) - 1) / 2
+    return affine
+
+
+def grid_points(shape: tuple[int, ...], affine: np.ndarray) -> np.ndarray:
+    """World coordinates of every voxel, of shape (3, *shape)."""
+    indices = np.indices(shape[:3], dtype=float).reshape(3, -1)
+    return transform(affine, indices).reshape(3, *shape[:3])
+
+
+def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Apply a 4 × 4 matrix to points of shape (3, …)."""
+    flat = matrix[:3, :3] @ points.reshape(3, -1) + matrix[:3, 3:]
+    return flat.reshape(points.shape)

@@ -1,0 +1,40 @@
+"""Fingerprint of the code behind a script, so that editing it reruns what depends on it."""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+PACKAGE = "notears_pfl"
+
+
+def code_fingerprint(script: str | Path, src: str | Path) -> str:
+    """Hash ``script`` and every module of ours that it imports, directly or not."""
+    script, src = Path(script), Path(src)
+    reached: set[Path] = set()
+    waiting = _imported_files(script, src)
+    while waiting:
+        path = waiting.pop()
+        if path not in reached:
+            reached.add(path)
+            waiting |= _imported_files(path, src)
+    contents = [path.read_bytes() for path in (script, *sorted(reached))]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
+@functools.cache
+def _imported_files(path: Path, src: Path) -> set[Path]:
+    """Files of our package that ``path`` imports, with the packages around them."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    files = set()
+    for name in names:
+        parts = name.split(".")
+        if parts[0] == PACKAGE:
+            files |= {src.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)}
+            files.add(src.joinpath(*parts).with_suffix(".py"))
+    return {file for file in files if file.is_file()}

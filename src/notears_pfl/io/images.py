@@ -1,0 +1,71 @@
+"""Read and write NIfTI images."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import nibabel as nib
+import numpy as np
+
+from notears_pfl.errors import ImageError
+from notears_pfl.io.atomic import whole_file
+
+
+@dataclass(frozen=True)
+class Image:
+    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm."""
+
+    data: np.ndarray
+    affine: np.ndarray
+
+
+def read_image(path: str | Path) -> Image:
+    """Read a NIfTI image whole; integer images without scaling keep their type."""
+    try:
+        image = nib.nifti1.load(path)
+        data = np.asanyarray(image.dataobj)
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        msg = (
+            f"{path}: cannot be read as a NIfTI image ({error}). "
+            "The file is truncated or damaged: copy or convert it again."
+        )
+        raise ImageError(msg) from error
+    return Image(data=data, affine=np.asarray(image.affine))
+
+
+def write_image(
+    data: np.ndarray,
+    affine: np.ndarray,
+    path: str | Path,
+    *,
+    repetition_time: float | None = None,
+    vectors: bool = False,
+) -> None:
+    """Write ``data`` as NIfTI in its own type, in scanner space, the same bytes every time.
+
+    Parameters
+    ----------
+    data : ndarray of shape (nx, ny, nz[, n_volumes]) or, for vectors, (nx, ny, nz, 3)
+        Voxels; booleans are stored as bytes.
+    affine : ndarray of shape (4, 4)
+        To RAS+ mm.
+    path : path
+        Ends in ``.nii`` or ``.nii.gz``.
+    repetition_time : float, optional
+        Seconds between volumes.
+    vectors : bool
+        Whether the last axis holds the components of a displacement.
+    """
+    if data.dtype == bool:
+        data = data.astype(np.uint8)
+    image = nib.nifti1.Nifti1Image(data[:, :, :, None, :] if vectors else data, affine)
+    image.set_sform(affine, code=1)
+    image.set_qform(affine, code=1)
+    image.header.set_xyzt_units("mm", "sec" if repetition_time else "unknown")
+    if repetition_time:
+        image.header.set_zooms((*image.header.get_zooms()[:3], repetition_time))
+    if vectors:
+        image.header.set_intent("vector")
+    with whole_file(path) as temporary:
+        nib.save(image, temporary)

@@ -1,0 +1,142 @@
+"""Read a study's settings and tables, and refuse what cannot be run before any job starts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.errors import ConfigError
+from notears_pfl.io.schema import check_config, read_checked_table, read_schema
+
+# One subject to learn from and one to validate on: the least that a 70/30 split can work with.
+FEWEST_PER_GROUP = 2
+
+
+@dataclass(frozen=True)
+class Study:
+    """The tables of a study, checked.
+
+    Parameters
+    ----------
+    sites : DataFrame
+        One acquisition protocol per row, indexed by site.
+    rois : DataFrame
+        The atlas regions, indexed by abbreviation, in the atlas's order.
+    groups : tuple of str
+        Labels of the patients and of the controls.
+    """
+
+    sites: pd.DataFrame
+    rois: pd.DataFrame
+    groups: tuple[str, str]
+
+
+def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Study:
+    """Check ``config`` and its tables, each alone and against each other.
+
+    Parameters
+    ----------
+    config : mapping
+        The settings, as merged by Snakemake.
+    schemas : path
+        Folder with ``config.schema.yaml``, ``sites.schema.yaml`` and ``rois.schema.yaml``.
+    name : str
+        What to call the configuration in messages: its files.
+    """
+    schemas = Path(schemas)
+    check_config(config, read_schema(schemas / "config.schema.yaml"), name)
+    sites = read_checked_table(config["sites"], read_schema(schemas / "sites.schema.yaml"), "site")
+    rois = read_checked_table(
+        config["rois"]["table"], read_schema(schemas / "rois.schema.yaml"), "abbreviation"
+    )
+    study = Study(
+        sites=sites.set_index("site", drop=False),
+        rois=rois.set_index("abbreviation", drop=False),
+        groups=(config["groups"]["patients"], config["groups"]["controls"]),
+    )
+    found = [*_group_problems(study, name), *_roi_problems(study, config, name)]
+    if config["source"]["kind"] == "phantom":
+        found += _phantom_problems(study, config, name)
+    if found:
+        raise ConfigError("\n".join(found))
+    return study
+
+
+def _group_problems(study: Study, name: str) -> Iterator[str]:
+    patients, controls = study.groups
+    if patients == controls:
+        yield (
+            f"{name}: groups.patients and groups.controls are both {patients!r}. "
+            "Give the two groups different labels."
+        )
+
+
+def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+    table, announced = config["rois"]["table"], config["rois"]["n_selected"]
+    selected = int(study.rois["selected"].sum())
+    if selected != announced:
+        yield (
+            f"{table}: {selected} regions are selected, {announced} are announced by "
+            f"rois.n_selected in {name}. Correct the column 'selected' or the number."
+        )
+    expected = list(range(1, len(study.rois) + 1))
+    found = study.rois["index"].tolist()
+    if found != expected:
+        row = next(
+            i for i, pair in enumerate(zip(found, expected, strict=True)) if len({*pair}) > 1
+        )
+        yield (
+            f"{table} row {row + 1}: index is {found[row]}, {expected[row]} was needed: the index "
+            "counts the regions from 1 in the atlas's order. Sort or renumber the rows."
+        )
+
+
+def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+    counts = {"phantom_patients": study.groups[0], "phantom_controls": study.groups[1]}
+    for column, group in counts.items():
+        few = study.sites[study.sites[column] < FEWEST_PER_GROUP]
+        for site, count in few[column].items():
+            yield (
+                f"{config['sites']} site {site}: {column} is {count}, but every site needs at "
+                f"least {FEWEST_PER_GROUP} subjects of group {group} for a discovery and a "
+                "validation set. Raise the count or remove the site."
+            )
+    for key, setting in (
+        ("network.weight_range", config["phantom"]["network"]["weight_range"]),
+        ("signal.band_hz", config["phantom"]["signal"]["band_hz"]),
+        ("scanner.gain_range", config["phantom"]["scanner"]["gain_range"]),
+    ):
+        if setting[0] >= setting[1]:
+            yield (
+                f"{name}: phantom.{key} is {setting}: the first number must be below the second. "
+                "Correct the order."
+            )
+    highest = config["phantom"]["signal"]["band_hz"][1]
+    for site, repetition_time in study.sites["repetition_time"].items():
+        nyquist = 0.5 / repetition_time
+        if highest >= nyquist:
+            yield (
+                f"{name}: phantom.signal.band_hz reaches {highest} Hz, at or above the Nyquist "
+                f"frequency of site {site}, {nyquist:.4g} Hz (TR {repetition_time} s in "
+                f"{config['sites']}). Lower the band or shorten the TR."
+            )
+    yield from _edge_problems(study, config, name)
+
+
+def _edge_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+    network, d = config["phantom"]["network"], int(study.rois["selected"].sum())
+    needed = (
+        network["shared_edges"]
+        + network["patients_edges"]
+        + network["controls_edges"]
+        + network["site_edges"] * len(study.sites)
+    )
+    room = d * (d - 1) // 2
+    if needed > room:
+        yield (
+            f"{name}: phantom.network asks for {needed} different edges (shared, patients, "
+            f"controls, and site_edges at {len(study.sites)} sites), but an acyclic network of "
+            f"{d} regions has room for {room}. Ask for fewer edges."
+        )

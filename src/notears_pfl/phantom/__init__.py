@@ -1,0 +1,1 @@
+"""A multi-site cohort whose anatomy, movement and networks are known."""

@@ -1,0 +1,236 @@
+"""The scanners: a protocol's grid and timing, and the images it makes of a head."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import affine_transform, binary_dilation, gaussian_filter, spline_filter
+
+from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
+from notears_pfl.phantom.brain import Head, sample, to_template
+from notears_pfl.phantom.motion import artefact_courses
+from notears_pfl.phantom.signals import Series
+
+# Middle of the brain in the template, mm, left to right and back to front.
+BRAIN_CENTRE_MM = np.array([0.0, -18.0])
+T1W_FOV_MM, T1W_CENTRE_MM = np.array([200.0, 240.0, 232.0]), np.array([0.0, -18.0, 0.0])
+T1W_GAIN, T1W_NOISE = 1000.0, 0.02
+# Smooth patterns over the image are polynomials in position over this length, mm.
+PATTERN_MM = 80.0
+# Within a voxel, regions are looked up at these eight points (fractions of its size).
+SUBVOXEL = np.array(list(product((-0.25, 0.25), repeat=3)))
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One site's BOLD and T1w acquisition, reduced in space."""
+
+    repetition_time: float
+    n_volumes: int
+    slice_times: np.ndarray
+    shape: tuple[int, int, int]
+    voxel_mm: np.ndarray
+    t1w_voxel_mm: np.ndarray
+    reduction: float
+
+
+@dataclass(frozen=True)
+class ScannerOptions:
+    """What scanners add to the signal; the settings of ``phantom.scanner``."""
+
+    gain_range: tuple[float, float]
+    noise_percent: float
+    drift_percent: float
+    artefact_percent: float
+    nonsteady_volumes: int
+    nonsteady_percent: float
+    slab_centre_mm: float
+
+
+def site_protocol(site: Mapping[str, Any], reduction: float) -> Protocol:
+    """Read the protocol off a row of the sites table, voxels ``reduction`` times larger."""
+    n_slices, in_plane = round(site["n_slices"] / reduction), round(site["matrix"] / reduction)
+    spacing_mm = site["slice_thickness_mm"] + site["slice_gap_mm"]
+    return Protocol(
+        repetition_time=site["repetition_time"],
+        n_volumes=site["n_volumes"],
+        slice_times=slice_times(n_slices, site["repetition_time"], site["slice_order"]),
+        shape=(in_plane, in_plane, n_slices),
+        voxel_mm=np.array([site["in_plane_mm"], site["in_plane_mm"], spacing_mm]) * reduction,
+        t1w_voxel_mm=np.array([site["t1_thickness_mm"], *[site["t1_in_plane_mm"]] * 2]) * reduction,
+        reduction=reduction,
+    )
+
+
+def site_gain(rng: np.random.Generator, options: ScannerOptions) -> float:
+    """Draw a site's gain: image units of a voxel of grey matter."""
+    return float(rng.uniform(*options.gain_range))
+
+
+def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray:
+    """Seconds after the volume's start at which each slice, from the lowest, is acquired."""
+    acquired = np.arange(n_slices)
+    if order == "descending":
+        acquired = acquired[::-1]
+    elif order == "interleaved":
+        acquired = np.concatenate([acquired[::2], acquired[1::2]])
+    times = np.empty(n_slices)
+    times[acquired] = np.arange(n_slices) * repetition_time / n_slices
+    return times
+
+
+def reference_time(times: np.ndarray) -> float:
+    """Acquisition time of the slice taken midway, number ⌈N/2⌉ in order of acquisition."""
+    return float(np.sort(times)[int(np.ceil(len(times) / 2)) - 1])
+
+
+def t1w_grid(protocol: Protocol) -> tuple[tuple[int, ...], np.ndarray]:
+    """Shape and affine of the T1w image."""
+    shape = tuple(int(n) for n in np.ceil(T1W_FOV_MM / protocol.t1w_voxel_mm))
+    return shape, centred_affine(shape, protocol.t1w_voxel_mm, T1W_CENTRE_MM)
+
+
+def acquire_t1w(
+    rng: np.random.Generator, template: Head, field: np.ndarray, head_from_scanner: np.ndarray,
+    protocol: Protocol, bias_percent: float,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Image the head that ``field`` shapes; also give its true brain mask on the same grid."""
+    shape, affine = t1w_grid(protocol)
+    scanner_points = grid_points(shape, affine)
+    points = to_template(field, transform(head_from_scanner, scanner_points))
+    x, y, z = scanner_points / PATTERN_MM
+    a, b, c, d = rng.uniform(-1, 1, 4)
+    bias = a * x + b * y + c * z + d * (x**2 - y**2)
+    bias *= bias_percent / 100 / np.abs(bias).max()
+    image = T1W_GAIN * sample(template.t1w, template.affine, points, order=1) * (1 + bias)
+    image += T1W_GAIN * T1W_NOISE * rng.standard_normal(shape)
+    brain = sample(template.brain.astype(np.uint8), template.affine, points, order=0)
+    return _as_int16(image), brain.astype(bool)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the BOLD scanner looks at, in head coordinates: baseline, regions, and their grid."""
+
+    baseline: np.ndarray
+    labels: np.ndarray
+    affine: np.ndarray
+
+
+def bold_scene(template: Head, field: np.ndarray, voxel_mm: np.ndarray) -> Scene:
+    """Shape the template head by ``field``; blur the baseline as a voxel of this size does."""
+    points = to_template(field, grid_points(template.bold.shape, template.affine))
+    baseline = sample(template.bold, template.affine, points, order=1)
+    # A box of width v has the variance of a Gaussian with sigma v / sqrt(12).
+    sigma = voxel_mm / np.sqrt(12) / np.diag(template.affine)[:3]
+    return Scene(
+        baseline=spline_filter(gaussian_filter(baseline, sigma), order=3).astype(np.float32),
+        labels=sample(template.labels, template.affine, points, order=0),
+        affine=template.affine,
+    )
+
+
+def bold_affine(protocol: Protocol, slab_centre_mm: float) -> np.ndarray:
+    """Affine of the BOLD image: along the scanner's axes, the slab around the given height."""
+    centre = np.array([*BRAIN_CENTRE_MM, slab_centre_mm])
+    return centred_affine(protocol.shape, protocol.voxel_mm, centre)
+
+
+def acquire_bold(
+    rng: np.random.Generator, scene: Scene, series: Series, motion: np.ndarray,
+    head_from_scanner: np.ndarray, protocol: Protocol, gain: float, options: ScannerOptions,
+) -> np.ndarray:  # fmt: skip
+    """Image the moving head, of shape (nx, ny, nz, n_volumes).
+
+    gain · baseline · (1 + signal + artefact + drift + non-steady state) + noise, each voxel
+    where the movement has put it and each slice at its own time.
+    """
+    affine = bold_affine(protocol, options.slab_centre_mm)
+    to_scene = np.linalg.inv(scene.affine) @ head_from_scanner @ rigid_matrix(motion) @ affine
+    x, y, z = grid_points(protocol.shape, affine) / PATTERN_MM
+    patterns = np.stack([np.ones_like(x), x, y, z])
+    courses = _slow_courses(rng, motion, len(patterns), options)
+    voxels = np.argwhere(_near_regions(scene, to_scene[0], protocol.shape))
+    points = (voxels + SUBVOXEL[:, None]).reshape(-1, 3).T
+    # Region 0 is no region and carries no signal: (n_volumes, n_slices, n_rois + 1).
+    signal = np.stack(
+        [np.pad(series.at(t), ((0, 0), (1, 0))) for t in protocol.slice_times], axis=1
+    )
+    # Voxels grow by the reduction in each direction and average that much noise away.
+    noise = gain * options.noise_percent / 100 / protocol.reduction**1.5
+    bold = np.empty((*protocol.shape, protocol.n_volumes), dtype=np.int16)
+    for t, matrix in enumerate(to_scene):
+        baseline = affine_transform(
+            scene.baseline, matrix, output_shape=protocol.shape, order=3, prefilter=False
+        )
+        change = np.tensordot(courses[t], patterns, axes=1)
+        labels = _labels_at(scene, transform(matrix, points)).reshape(len(SUBVOXEL), -1)
+        change[tuple(voxels.T)] += signal[t, voxels[:, 2], labels].mean(axis=0)
+        image = gain * baseline * (1 + change)
+        bold[..., t] = _as_int16(image + noise * rng.standard_normal(protocol.shape))
+    return bold
+
+
+def _labels_at(scene: Scene, indices: np.ndarray) -> np.ndarray:
+    """Region at voxel coordinates of shape (3, n) of the scene's grid; 0 outside."""
+    nearest = np.rint(indices).astype(np.intp)
+    limits = np.array(scene.labels.shape)[:, None]
+    inside = np.all((nearest >= 0) & (nearest < limits), axis=0)
+    return np.where(inside, scene.labels[tuple(np.clip(nearest, 0, limits - 1))], 0)
+
+
+def _near_regions(scene: Scene, matrix: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Voxels that touch a region, or would after moving by less than a voxel."""
+    touched = np.zeros(shape, dtype=bool)
+    for shift in SUBVOXEL:
+        indices = np.indices(shape).reshape(3, -1) + shift[:, None]
+        touched |= _labels_at(scene, transform(matrix, indices)).reshape(shape) > 0
+    return np.asarray(binary_dilation(touched, np.ones((3, 3, 3))))
+
+
+def region_coverage(
+    scene: Scene,
+    head_from_scanner: np.ndarray,
+    protocol: Protocol,
+    slab_centre_mm: float,
+    n_rois: int,
+) -> np.ndarray:
+    """Share of each region that lies inside the BOLD field of view, of shape (n_rois,)."""
+    labelled = np.argwhere(scene.labels > 0)
+    scanner_from_scene = np.linalg.inv(head_from_scanner) @ scene.affine
+    voxel_from_scanner = np.linalg.inv(bold_affine(protocol, slab_centre_mm))
+    indices = transform(voxel_from_scanner @ scanner_from_scene, labelled.T.astype(float)).T
+    inside = np.all((indices > -0.5) & (indices < np.array(protocol.shape) - 0.5), axis=1)
+    labels = scene.labels[tuple(labelled.T)]
+    total = np.bincount(labels, minlength=n_rois + 1)[1:]
+    covered = np.bincount(labels, weights=inside, minlength=n_rois + 1)[1:]
+    return np.divide(covered, total, where=total > 0, out=np.zeros(n_rois))
+
+
+def _slow_courses(
+    rng: np.random.Generator, motion: np.ndarray, n_patterns: int, options: ScannerOptions
+) -> np.ndarray:
+    """Relative change over time of each smooth pattern, of shape (n_volumes, n_patterns)."""
+    n_volumes = len(motion)
+    artefact = options.artefact_percent / 100 * artefact_courses(rng, motion, n_patterns)
+    ramp = np.linspace(-0.5, 0.5, n_volumes)[:, None]
+    drift = (
+        options.drift_percent
+        / 100
+        * (
+            rng.uniform(-1, 1, n_patterns) * ramp
+            + rng.uniform(-1, 1, n_patterns) * (2 * ramp**2 - 0.5)
+        )
+    )
+    courses = artefact + drift
+    left = np.clip(1 - np.arange(n_volumes) / max(options.nonsteady_volumes, 1), 0, None)
+    if options.nonsteady_volumes:
+        courses[:, 0] += options.nonsteady_percent / 100 * left**2
+    return courses
+
+
+def _as_int16(image: np.ndarray) -> np.ndarray:
+    """Magnitude image as scanners store it: whole numbers, none negative."""
+    return np.clip(np.rint(np.abs(image)), 0, np.iinfo(np.int16).max).astype(np.int16)

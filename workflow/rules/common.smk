@@ -1,0 +1,34 @@
+import sys
+from pathlib import Path
+
+SRC = Path(workflow.basedir) / "src"
+# Inside a conda environment the package is not installed; its sources are beside the Snakefile.
+sys.path.insert(0, str(SRC))
+
+from snakemake.exceptions import WorkflowError
+
+from notears_pfl.errors import PflError
+from notears_pfl.io.fingerprint import code_fingerprint
+from notears_pfl.io.study import read_study
+
+CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
+
+try:
+    STUDY = read_study(config, Path(workflow.basedir) / "workflow/schemas", CONFIG_NAME)
+except PflError as error:
+    raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
+
+SITES = STUDY.sites.index.tolist()
+GROUPS = list(STUDY.groups)
+SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
+
+
+wildcard_constraints:
+    site="|".join(SITES),
+    group="|".join(GROUPS),
+    subject="[A-Za-z0-9]+",
+
+
+def code_of(script):
+    """Fingerprint of scripts/<script>.py and of all our code it uses: editing it reruns the rule."""
+    return code_fingerprint(Path(workflow.basedir) / "scripts" / f"{script}.py", SRC)

@@ -1,0 +1,139 @@
+from notears_pfl.phantom.cohort import list_subjects
+
+SUBJECTS = list_subjects(STUDY.sites, STUDY.groups).set_index("subject", drop=False)
+
+
+def site_of(wildcards):
+    """Row of the sites table for the subject's site."""
+    return STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]].to_dict()
+
+
+def true_network_of(wildcards):
+    subject = SUBJECTS.loc[wildcards.subject]
+    return f"results/phantom/truth/group-{subject.group}_site-{subject.site}_relmat.tsv"
+
+
+rule phantom_template:
+    output:
+        t1w="results/phantom/template/tpl-MNI152_desc-head_T1w.nii.gz",
+        bold="results/phantom/template/tpl-MNI152_desc-head_boldref.nii.gz",
+        brain="results/phantom/template/tpl-MNI152_desc-brain_mask.nii.gz",
+        labels="results/phantom/template/tpl-MNI152_seg-surrogate_dseg.nii.gz",
+    log:
+        "logs/phantom_template.log",
+    conda:
+        "../../envs/phantom.yaml"
+    params:
+        coordinates=STUDY.rois[["x", "y", "z"]].to_numpy().tolist(),
+        parcellation=config["phantom"]["parcellation"],
+        code=code_of("phantom_template"),
+    message:
+        "Phantom: head and surrogate parcellation in template space"
+    script:
+        "../../scripts/phantom_template.py"
+
+
+rule phantom_networks:
+    output:
+        edges="results/phantom/truth/edges.tsv",
+        networks=expand(
+            "results/phantom/truth/group-{group}_site-{site}_relmat.tsv",
+            group=GROUPS,
+            site=SITES,
+        ),
+    log:
+        "logs/phantom_networks.log",
+    conda:
+        "../../envs/phantom.yaml"
+    params:
+        groups=GROUPS,
+        sites=SITES,
+        rois=SELECTED,
+        network=config["phantom"]["network"],
+        seed=config["seed"],
+        code=code_of("phantom_networks"),
+    message:
+        "Phantom: true networks of {params.groups} at {params.sites}"
+    script:
+        "../../scripts/phantom_networks.py"
+
+
+rule phantom_subject:
+    input:
+        t1w=rules.phantom_template.output.t1w,
+        bold=rules.phantom_template.output.bold,
+        brain=rules.phantom_template.output.brain,
+        labels=rules.phantom_template.output.labels,
+        network=true_network_of,
+    output:
+        t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+        t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
+        bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+        bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+        brain="results/phantom/truth/sub-{subject}_desc-brain_mask.nii.gz",
+        field="results/phantom/truth/sub-{subject}_from-head_to-MNI152_xfm.nii.gz",
+        motion="results/phantom/truth/sub-{subject}_desc-motion_timeseries.tsv",
+        series="results/phantom/truth/sub-{subject}_seg-surrogate_timeseries.tsv",
+        truth="results/phantom/truth/sub-{subject}_truth.json",
+    log:
+        "logs/phantom_subject/sub-{subject}.log",
+    conda:
+        "../../envs/phantom.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+    params:
+        site=site_of,
+        rois=STUDY.rois.index.tolist(),
+        spatial_reduction=config["phantom"]["spatial_reduction"],
+        settings={
+            section: config["phantom"][section]
+            for section in ("anatomy", "signal", "motion", "scanner")
+        },
+        seed=config["seed"],
+        code=code_of("phantom_subject"),
+    message:
+        "Phantom: scanning sub-{wildcards.subject}"
+    script:
+        "../../scripts/phantom_subject.py"
+
+
+rule phantom_dataset:
+    output:
+        participants="results/bids/participants.tsv",
+        participants_json="results/bids/participants.json",
+        description="results/bids/dataset_description.json",
+        readme="results/bids/README",
+    log:
+        "logs/phantom_dataset.log",
+    conda:
+        "../../envs/phantom.yaml"
+    params:
+        subjects=SUBJECTS.to_dict("list"),
+        patients=GROUPS[0],
+        seed=config["seed"],
+        code=code_of("phantom_dataset"),
+    message:
+        "Phantom: participants and description of the BIDS dataset"
+    script:
+        "../../scripts/phantom_dataset.py"
+
+
+rule validate_bids:
+    input:
+        rules.phantom_dataset.output,
+        expand(rules.phantom_subject.output.t1w, subject=SUBJECTS.index),
+        expand(rules.phantom_subject.output.bold, subject=SUBJECTS.index),
+    output:
+        report="results/bids_validation.json",
+    log:
+        "logs/validate_bids.log",
+    conda:
+        "../../envs/phantom.yaml"
+    params:
+        dataset="results/bids",
+        code=code_of("validate_bids"),
+    message:
+        "Asking the BIDS validator about results/bids"
+    script:
+        "../../scripts/validate_bids.py"
