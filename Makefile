@@ -30,7 +30,7 @@ lint: $(READY)
 	@echo "==> Running the linters"
 	@pre-commit run --all-files --show-diff-on-failure --color never
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "NOTEARS-PFL needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
 	  echo "Install a newer Python, or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; \
@@ -39,14 +39,20 @@ $(READY): requirements.lock pyproject.toml
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip --disable-pip-version-check install --quiet --require-hashes -r requirements.lock
-	@$(BIN)/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/pip --disable-pip-version-check install -qq --require-hashes -r requirements.lock
+	@$(BIN)/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
 lock: $(READY)
 	@uv pip compile pyproject.toml --group dev --universal --fork-strategy fewest \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --upgrade --quiet --output-file requirements.lock
+
+docs: $(READY)
+	@python -m notears_pfl.io.settings_table
+	@snakemake --quiet all --cores all --workflow-profile workflow/profiles/local \
+	  results/phantom/figure_cohort.png
+	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png
 
 unlock: $(READY)
 	@snakemake --unlock

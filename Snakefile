@@ -8,8 +8,10 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/ingest.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     input:
         rules.validate_bids.output,
+        rules.phantom_figure.output,

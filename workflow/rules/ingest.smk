@@ -4,8 +4,9 @@ SUBJECTS = list_subjects(STUDY.sites, STUDY.groups).set_index("subject", drop=Fa
 
 
 def site_of(wildcards):
-    """Row of the sites table for the subject's site."""
-    return STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]].to_dict()
+    """Protocol of the subject's site: the sites table without the counts of subjects."""
+    site = STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]]
+    return site.drop(["phantom_patients", "phantom_controls"]).to_dict()
 
 
 def true_network_of(wildcards):

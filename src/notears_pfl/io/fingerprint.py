@@ -1,7 +1,6 @@
 """Fingerprint of the code behind a script, so that editing it reruns what depends on it."""
 
 import ast
-import functools
 import hashlib
 from pathlib import Path
 
@@ -10,19 +9,22 @@ PACKAGE = "notears_pfl"
 
 def code_fingerprint(script: str | Path, src: str | Path) -> str:
     """Hash ``script`` and every module of ours that it imports, directly or not."""
-    script, src = Path(script), Path(src)
+    contents = [path.read_bytes() for path in code_behind(script, src)]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
+def code_behind(script: str | Path, src: str | Path) -> list[Path]:
+    """List ``script`` and the files below ``src`` that it imports, directly or not."""
     reached: set[Path] = set()
-    waiting = _imported_files(script, src)
+    waiting = {Path(script)}
     while waiting:
         path = waiting.pop()
         if path not in reached:
             reached.add(path)
-            waiting |= _imported_files(path, src)
-    contents = [path.read_bytes() for path in (script, *sorted(reached))]
-    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+            waiting |= _imported_files(path, Path(src))
+    return sorted(reached)
 
 
-@functools.cache
 def _imported_files(path: Path, src: Path) -> set[Path]:
     """Files of our package that ``path`` imports, with the packages around them."""
     names: set[str] = set()

@@ -12,6 +12,8 @@ from notears_pfl.io.schema import check_config, read_checked_table, read_schema
 
 # One subject to learn from and one to validate on: the least that a 70/30 split can work with.
 FEWEST_PER_GROUP = 2
+# Largest deformation over its FWHM: its gradient then has a standard deviation of 1/6.
+STEEPEST = 0.1
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,13 @@ def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Ite
                 f"{name}: phantom.{key} is {setting}: the first number must be below the second. "
                 "Correct the order."
             )
+    anatomy = config["phantom"]["anatomy"]
+    if anatomy["deformation_mm"] > STEEPEST * anatomy["deformation_fwhm_mm"]:
+        yield (
+            f"{name}: phantom.anatomy.deformation_mm is {anatomy['deformation_mm']}: more than "
+            f"{STEEPEST} of deformation_fwhm_mm, {anatomy['deformation_fwhm_mm']}, folds space. "
+            "Deform less or more smoothly."
+        )
     highest = config["phantom"]["signal"]["band_hz"][1]
     for site, repetition_time in study.sites["repetition_time"].items():
         nyquist = 0.5 / repetition_time

@@ -15,6 +15,7 @@ from notears_pfl.phantom.signals import Series
 
 # Middle of the brain in the template, mm, left to right and back to front.
 BRAIN_CENTRE_MM = np.array([0.0, -18.0])
+BRAIN_RADIUS_MM = 100.0
 T1W_FOV_MM, T1W_CENTRE_MM = np.array([200.0, 240.0, 232.0]), np.array([0.0, -18.0, 0.0])
 T1W_GAIN, T1W_NOISE = 1000.0, 0.02
 # Smooth patterns over the image are polynomials in position over this length, mm.
@@ -152,7 +153,7 @@ def acquire_bold(
     x, y, z = grid_points(protocol.shape, affine) / PATTERN_MM
     patterns = np.stack([np.ones_like(x), x, y, z])
     courses = _slow_courses(rng, motion, len(patterns), options)
-    voxels = np.argwhere(_near_regions(scene, to_scene[0], protocol.shape))
+    voxels = np.argwhere(_near_regions(scene, to_scene[0], protocol, motion))
     points = (voxels + SUBVOXEL[:, None]).reshape(-1, 3).T
     # Region 0 is no region and carries no signal: (n_volumes, n_slices, n_rois + 1).
     signal = np.stack(
@@ -181,13 +182,17 @@ def _labels_at(scene: Scene, indices: np.ndarray) -> np.ndarray:
     return np.where(inside, scene.labels[tuple(np.clip(nearest, 0, limits - 1))], 0)
 
 
-def _near_regions(scene: Scene, matrix: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Voxels that touch a region, or would after moving by less than a voxel."""
-    touched = np.zeros(shape, dtype=bool)
+def _near_regions(
+    scene: Scene, matrix: np.ndarray, protocol: Protocol, motion: np.ndarray
+) -> np.ndarray:
+    """Voxels that touch a region at the first volume, or may do so when the head moves."""
+    touched = np.zeros(protocol.shape, dtype=bool)
     for shift in SUBVOXEL:
-        indices = np.indices(shape).reshape(3, -1) + shift[:, None]
-        touched |= _labels_at(scene, transform(matrix, indices)).reshape(shape) > 0
-    return np.asarray(binary_dilation(touched, np.ones((3, 3, 3))))
+        indices = np.indices(protocol.shape).reshape(3, -1) + shift[:, None]
+        touched |= _labels_at(scene, transform(matrix, indices)).reshape(protocol.shape) > 0
+    farthest_mm = np.abs(motion[:, :3]).max() + BRAIN_RADIUS_MM * np.abs(motion[:, 3:]).max()
+    steps = int(np.ceil(farthest_mm / protocol.voxel_mm.min())) + 1
+    return np.asarray(binary_dilation(touched, np.ones((3, 3, 3)), iterations=steps))
 
 
 def region_coverage(

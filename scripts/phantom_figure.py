@@ -1,0 +1,28 @@
+"""Rule ``phantom_figure``: the phantom cohort at a glance."""
+
+import pandas as pd
+
+from notears_pfl.io.images import read_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.report.phantom_figure import cohort_figure, sagittal_slice
+from notears_pfl.report.style import save_figure
+
+with rule_log(snakemake.log[0]):
+    inputs, params = snakemake.input, snakemake.params
+    t1w = read_image(inputs.t1w[0])
+    bolds = [read_image(path) for path in inputs.bolds]
+    scans = [
+        sagittal_slice(bold.data[..., bold.data.shape[-1] // 2], bold.affine) for bold in bolds
+    ]
+    figure = cohort_figure(
+        anatomy=sagittal_slice(t1w.data, t1w.affine),
+        scans=dict(zip(params.titles, scans, strict=True)),
+        edges=pd.read_csv(inputs.edges, sep="\t"),
+        rois=params.rois,
+        groups=params.groups,
+        motion=pd.read_csv(inputs.motion[0], sep="\t"),
+        brightness=bolds[0].data.mean(axis=(0, 1, 2)),
+        repetition_time=params.repetition_time,
+        subject=params.subject,
+    )
+    save_figure(figure, snakemake.output.png, snakemake.output.svg)

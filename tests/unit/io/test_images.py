@@ -1,0 +1,63 @@
+"""Images come back as they were written, with the same bytes every time."""
+
+import hashlib
+import os
+import time
+
+import nibabel as nib
+import numpy as np
+import pytest
+
+from notears_pfl.errors import ImageError
+from notears_pfl.io.images import read_image, write_image
+
+AFFINE = np.array([[3.0, 0, 0, -90], [0, 3, 0, -126], [0, 0, 4, -72], [0, 0, 0, 1]])
+
+
+def test_an_image_survives_the_disk(rng, tmp_path):
+    data = rng.integers(0, 3000, size=(4, 5, 6, 7)).astype(np.int16)
+
+    write_image(data, AFFINE, tmp_path / "bold.nii.gz", repetition_time=2.7)
+
+    image = read_image(tmp_path / "bold.nii.gz")
+    assert image.data.dtype == np.int16
+    np.testing.assert_array_equal(image.data, data)
+    np.testing.assert_array_equal(image.affine, AFFINE)
+    header = nib.load(tmp_path / "bold.nii.gz").header
+    assert header.get_zooms() == pytest.approx((3, 3, 4, 2.7))
+    assert header.get_xyzt_units() == ("mm", "sec")
+
+
+def test_the_same_image_gives_the_same_bytes_later(rng, tmp_path, monkeypatch):
+    data = rng.normal(size=(4, 4, 4)).astype(np.float32)
+    digests = []
+    for when in (1e9, 2e9):
+        monkeypatch.setattr(time, "time", lambda when=when: when)
+        write_image(data, AFFINE, tmp_path / "t1w.nii.gz")
+        digests.append(hashlib.sha256((tmp_path / "t1w.nii.gz").read_bytes()).hexdigest())
+
+    assert digests[0] == digests[1]
+
+
+def test_vectors_are_marked_as_such(rng, tmp_path):
+    field = rng.normal(size=(4, 5, 6, 3)).astype(np.float32)
+
+    write_image(field, AFFINE, tmp_path / "xfm.nii.gz", vectors=True)
+
+    image = nib.load(tmp_path / "xfm.nii.gz")
+    assert image.shape == (4, 5, 6, 1, 3)
+    assert image.header.get_intent()[0] == "vector"
+
+
+def test_a_truncated_image_is_refused_by_name(rng, tmp_path):
+    path = tmp_path / "bold.nii.gz"
+    write_image(rng.normal(size=(16, 16, 16)), AFFINE, path)
+    os.truncate(path, path.stat().st_size // 2)
+
+    with pytest.raises(ImageError, match=r"bold\.nii\.gz: cannot be read as a NIfTI image"):
+        read_image(path)
+
+
+def test_a_missing_image_stays_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_image(tmp_path / "nowhere.nii.gz")
