@@ -28,7 +28,7 @@ test: lint
 
 lint: $(READY)
 	@echo "==> Running the linters"
-	@pre-commit run --all-files --show-diff-on-failure --color never
+	@pre-commit run --all-files --color never
 
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.io.study import read_study
+from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 
@@ -21,6 +22,7 @@ except PflError as error:
 SITES = STUDY.sites.index.tolist()
 GROUPS = list(STUDY.groups)
 SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
+SUBJECTS = list_subjects(STUDY.sites, STUDY.groups).set_index("subject", drop=False)
 
 
 wildcard_constraints:
@@ -32,3 +34,15 @@ wildcard_constraints:
 def code_of(script):
     """Fingerprint of scripts/<script>.py and of all our code it uses: editing it reruns the rule."""
     return code_fingerprint(Path(workflow.basedir) / "scripts" / f"{script}.py", SRC)
+
+
+def site_of(wildcards):
+    """Protocol of the subject's site: the sites table without the counts of subjects."""
+    site = STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]]
+    return site.drop(["phantom_patients", "phantom_controls"]).to_dict()
+
+
+def true_network_of(wildcards):
+    """File with the true network of the phantom subject's group at its site."""
+    subject = SUBJECTS.loc[wildcards.subject]
+    return f"results/phantom/truth/group-{subject.group}_site-{subject.site}_relmat.tsv"

@@ -1,19 +1,3 @@
-from notears_pfl.phantom.cohort import list_subjects
-
-SUBJECTS = list_subjects(STUDY.sites, STUDY.groups).set_index("subject", drop=False)
-
-
-def site_of(wildcards):
-    """Protocol of the subject's site: the sites table without the counts of subjects."""
-    site = STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]]
-    return site.drop(["phantom_patients", "phantom_controls"]).to_dict()
-
-
-def true_network_of(wildcards):
-    subject = SUBJECTS.loc[wildcards.subject]
-    return f"results/phantom/truth/group-{subject.group}_site-{subject.site}_relmat.tsv"
-
-
 rule phantom_template:
     output:
         t1w="results/phantom/template/tpl-MNI152_desc-head_T1w.nii.gz",
@@ -122,9 +106,9 @@ rule phantom_dataset:
 
 rule validate_bids:
     input:
-        rules.phantom_dataset.output,
-        expand(rules.phantom_subject.output.t1w, subject=SUBJECTS.index),
-        expand(rules.phantom_subject.output.bold, subject=SUBJECTS.index),
+        dataset=rules.phantom_dataset.output,
+        t1ws=expand(rules.phantom_subject.output.t1w, subject=SUBJECTS.index),
+        bolds=expand(rules.phantom_subject.output.bold, subject=SUBJECTS.index),
     output:
         report="results/bids_validation.json",
     log:
@@ -132,7 +116,6 @@ rule validate_bids:
     conda:
         "../../envs/phantom.yaml"
     params:
-        dataset="results/bids",
         code=code_of("validate_bids"),
     message:
         "Asking the BIDS validator about results/bids"

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 # Okabe and Ito's palette, told apart with every common kind of colour blindness.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -28,7 +28,13 @@ RC: Any = {
 
 def save_figure(figure: Figure, *paths: str | Path) -> None:
     """Write ``figure`` in the format of each path's suffix, without the time of day in it."""
-    for path in paths:
-        metadata = {"Date": None} if Path(path).suffix == ".svg" else {}
-        with mpl.rc_context(RC):
+    with mpl.rc_context(RC):
+        # The layout solver's last digits vary from run to run, and SVG names clips by them.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
+            axes.set_position((left, bottom, width, height))
+        for path in paths:
+            metadata = {"Date": None} if Path(path).suffix == ".svg" else {}
             figure.savefig(path, metadata=metadata)

@@ -1,0 +1,114 @@
+"""A small study in a folder of its own, and Snakemake run on it for real."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A working directory with its own copy of config/."""
+
+    path: Path
+
+    def edit_config(self, **changes):
+        """Set keys of config.yaml; a double underscore goes one level down."""
+        file = self.path / "config/config.yaml"
+        config = yaml.safe_load(file.read_text())
+        for name, value in changes.items():
+            *parents, key = name.split("__")
+            section = config
+            for parent in parents:
+                section = section[parent]
+            section[key] = value
+        file.write_text(yaml.safe_dump(config))
+
+    def edit_table(self, name, edit):
+        """Pass config/<name>.tsv, as text, through ``edit``."""
+        file = self.path / f"config/{name}.tsv"
+        table = pd.read_csv(file, sep="\t", dtype=str, keep_default_na=False)
+        edit(table).to_csv(file, sep="\t", index=False)
+
+    def command(self, *arguments):
+        """Command line of Snakemake on this study."""
+        snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+        return [*snakemake, "--directory", str(self.path), *arguments]
+
+    def snakemake(self, *arguments):
+        """Run Snakemake; return the finished process, whatever became of it."""
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, check=False)
+
+    def start(self, *arguments):
+        """Start Snakemake in a process group of its own."""
+        nowhere = subprocess.DEVNULL
+        return subprocess.Popen(
+            self.command(*arguments), stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
+
+    def run(self, *arguments):
+        """Run Snakemake on all cores and expect it to succeed."""
+        done = self.snakemake("--cores", "all", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def jobs(self, *arguments):
+        """Count the jobs by rule that a run would start now."""
+        done = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
+        assert done.returncode == 0, done.stderr
+        lines = [line.split() for line in done.stdout.splitlines()]
+        rows = [line for line in lines if len(line) == 2 and line[1].isdigit()]
+        return {rule: int(count) for rule, count in rows if rule not in ("all", "total")}
+
+    def checksums(self):
+        """Digest of every result by its path."""
+        files = sorted(p for p in (self.path / "results").rglob("*") if p.is_file())
+        return {
+            str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files
+        }
+
+
+def new_study(path):
+    shutil.copytree(ROOT / "config", path / "config")
+    return StudyFolder(path)
+
+
+def shrink(study):
+    """Leave two sites, two patients and two controls at each, short scans and large voxels."""
+    study.edit_config(phantom__spatial_reduction=3)
+    few = {"n_volumes": "30", "phantom_patients": "2", "phantom_controls": "2"}
+    study.edit_table("sites", lambda sites: sites.iloc[[0, 3]].assign(**few))
+    return study
+
+
+@pytest.fixture
+def study(tmp_path):
+    return new_study(tmp_path)
+
+
+@pytest.fixture
+def small_study(study):
+    return shrink(study)
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory):
+    """Give a small study that was run once, to be looked at and never changed."""
+    study = shrink(new_study(tmp_path_factory.mktemp("finished")))
+    study.run()
+    return study
+
+
+@pytest.fixture
+def finished(finished_run, tmp_path):
+    """Give a copy of the finished study that may be changed."""
+    shutil.copytree(finished_run.path, tmp_path / "study")
+    return StudyFolder(tmp_path / "study")

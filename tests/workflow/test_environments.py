@@ -1,0 +1,76 @@
+"""The conda environments have the lock's versions and everything that their scripts import."""
+
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+import yaml
+
+from notears_pfl.io.fingerprint import code_behind
+
+ROOT = Path(__file__).parents[2]
+# Packages that conda-forge names otherwise than PyPI.
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+RULE = re.compile(r"^rule (\w+):(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def locked_versions():
+    text = (ROOT / "requirements.lock").read_text()
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^ ;\\]+)", text, re.MULTILINE))
+
+
+def provided(environment):
+    """Version of each package of an environment, by its conda name."""
+    content = yaml.safe_load((ROOT / "envs" / environment).read_text())
+    assert "conda-forge" in content["channels"]
+    flat = []
+    for entry in content["dependencies"]:
+        flat += entry["pip"] if isinstance(entry, dict) else [entry]
+    return dict(re.match(r"([\w.-]+)\s*=*\s*(\S*)", entry).groups() for entry in flat)
+
+
+def rules():
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        for name, body in RULE.findall(path.read_text()):
+            script = re.search(r'script:\s+"\.\./\.\./(scripts/[\w.]+)"', body)
+            environment = re.search(r'conda:\s+"\.\./\.\./envs/([\w.]+)"', body)
+            yield pytest.param(script[1], environment[1], id=name)
+
+
+def third_party_imports(script):
+    """Top-level modules from elsewhere that a script and the code behind it import."""
+    found = set()
+    for path in code_behind(ROOT / script, ROOT / "src"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names) - {"notears_pfl", "snakemake"}
+
+
+@pytest.mark.parametrize(("script", "environment"), list(rules()))
+def test_an_environment_provides_what_its_script_imports(script, environment):
+    distributions = packages_distributions()
+    needed = {distributions[module][0].lower() for module in third_party_imports(script)}
+
+    assert {CONDA_NAMES.get(name, name) for name in needed} <= set(provided(environment))
+
+
+@pytest.mark.parametrize("environment", sorted(p.name for p in (ROOT / "envs").glob("*.yaml")))
+def test_an_environment_has_the_versions_of_the_lock(environment):
+    locked = {CONDA_NAMES.get(name, name): v for name, v in locked_versions().items()}
+
+    for name, version in provided(environment).items():
+        if name not in ("python", "pip"):
+            assert locked[name] == version, name
+
+
+def test_the_lock_has_hashes_and_no_address():
+    text = (ROOT / "requirements.lock").read_text()
+
+    assert "://" not in text
+    assert text.count("--hash=sha256:") > len(locked_versions()) > 50

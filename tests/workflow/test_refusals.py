@@ -1,0 +1,54 @@
+"""A study that cannot be run is refused before any job starts, with file, value and remedy."""
+
+
+def refusal(study, *arguments):
+    done = study.snakemake("--cores", "1", *arguments)
+    assert done.returncode != 0
+    assert not (study.path / "results").exists()
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_an_unknown_key(study):
+    study.edit_config(smoothing=6)
+
+    assert "config/config.yaml: unknown key 'smoothing'. Known: seed, source" in refusal(study)
+
+
+def test_a_negative_fwhm(study):
+    study.edit_config(phantom__anatomy__deformation_fwhm_mm=-6)
+
+    message = (
+        "config.yaml: 'phantom.anatomy.deformation_fwhm_mm' is -6: -6 is less than the minimum"
+    )
+    assert message in refusal(study)
+
+
+def test_a_site_without_a_protocol(study):
+    study.edit_table("sites", lambda t: t.assign(repetition_time=["", *t["repetition_time"][1:]]))
+
+    assert "config/sites.tsv row 1: 'repetition_time' is ''" in refusal(study)
+
+
+def test_fewer_selected_regions_than_announced(study):
+    study.edit_table("rois", lambda t: t.assign(selected=["false", *t["selected"][1:]]))
+
+    message = "config/rois.tsv: 55 regions are selected, 56 are announced by rois.n_selected"
+    assert message in refusal(study)
+
+
+def test_a_site_without_patients(study):
+    study.edit_table("sites", lambda t: t.assign(phantom_patients=["6", "0", "6", "6", "6"]))
+
+    message = "config/sites.tsv site KUT: phantom_patients is 0, but every site needs at least 2"
+    assert message in refusal(study)
+
+
+def test_the_message_names_the_file_of_a_users_own_settings(study):
+    own = study.path / "config/my_study.yaml"
+    own.write_text("seed: -1\n")
+
+    message = refusal(study, "--configfile", str(own))
+
+    assert "my_study.yaml" in message
+    assert "config/config.yaml: 'seed' is -1" in message
