@@ -19,3 +19,19 @@ class ImageError(PflError, ValueError):
 
 class DatasetError(PflError, ValueError):
     """A dataset on disk is not what BIDS asks for."""
+
+
+class CohortError(PflError, ValueError):
+    """The subjects at hand do not make the study that was asked for."""
+
+
+class InputError(PflError, ValueError):
+    """Arrays or settings handed to an estimator cannot be fitted."""
+
+
+class NotConvergedWarning(UserWarning):
+    """Rounds ended before the residuals were small; the result says how large they are."""
+
+
+class SignalError(PflError, ValueError):
+    """A measured signal, or what its sidecar says of it, cannot be processed."""

@@ -1,0 +1,100 @@
+"""Refuse input that cannot be fitted, naming the site and the way out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from notears_pfl.errors import InputError
+from notears_pfl.model.types import Array
+
+
+def checked_samples(samples: Sequence[npt.ArrayLike], center: bool) -> list[Array]:
+    """Return the sites' samples as arrays of shape (n_k, d), or refuse them."""
+    arrays = [np.asarray(x, dtype=float) for x in samples]
+    if not arrays:
+        msg = "fit needs the samples of at least one site; found an empty list."
+        raise InputError(msg)
+    for k, x in enumerate(arrays):
+        if x.ndim != 2:
+            msg = (
+                f"site {k}: samples must be a table of n samples by d ROIs; found shape {x.shape}. "
+                "Pass a list with one table per site, [x] for a single site."
+            )
+            raise InputError(msg)
+    _refuse_unequal_rois([x.shape for x in arrays])
+    for k, x in enumerate(arrays):
+        _refuse_unusable(k, x, center)
+    return arrays
+
+
+def checked_moments(moments: Sequence[tuple[npt.ArrayLike, int]]) -> list[tuple[Array, int]]:
+    """Return the sites' moments (U, n), or refuse them."""
+    pairs = [(np.asarray(U, dtype=float), int(n)) for U, n in moments]
+    if not pairs:
+        msg = "fit_moments needs the moments of at least one site; found an empty list."
+        raise InputError(msg)
+    for k, (U, n) in enumerate(pairs):
+        if U.ndim != 2 or U.shape[0] != U.shape[1] or U.shape != pairs[0][0].shape:
+            msg = (
+                f"site {k}: moments must be a square matrix with the same d at every site; found "
+                f"shape {U.shape}, and {pairs[0][0].shape} at site 0."
+            )
+            raise InputError(msg)
+        if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
+            msg = (
+                f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
+                "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
+            )
+            raise InputError(msg)
+        if n < 2:
+            msg = f"site {k}: at least two samples are needed; found n = {n}. Leave the site out."
+            raise InputError(msg)
+    return pairs
+
+
+def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
+    """All sites must have the same columns; equal rows instead mean transposed tables."""
+    rows, columns = {s[0] for s in shapes}, {s[1] for s in shapes}
+    if len(columns) == 1:
+        return
+    found = ", ".join(f"site {k}: {n} by {d}" for k, (n, d) in enumerate(shapes))
+    if len(rows) == 1:
+        msg = (
+            f"samples look transposed: the sites agree on rows, not on columns ({found}). "
+            "Rows are samples and columns are ROIs; pass x.T."
+        )
+        raise InputError(msg)
+    msg = (
+        f"every site must have the same ROIs as columns; found, as samples by ROIs, {found}. "
+        "Extract the same ROIs at every site."
+    )
+    raise InputError(msg)
+
+
+def _refuse_unusable(k: int, x: Array, center: bool) -> None:
+    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
+    n, d = x.shape
+    if n < 2:
+        msg = f"site {k}: at least two samples are needed; found {n}. Leave the site out."
+        raise InputError(msg)
+    if d < 2:
+        msg = f"site {k}: a network needs at least two ROIs; found {d}."
+        raise InputError(msg)
+    missing = ~np.isfinite(x)
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        msg = (
+            f"site {k}: samples must be finite; found {missing.sum()} NaN or infinite values, the "
+            f"first in row {row}, column {column}. Drop those samples or that ROI."
+        )
+        raise InputError(msg)
+    spread = x.std(axis=0) if center else np.abs(x).max(axis=0)
+    constant = np.flatnonzero(spread <= 1e-12 * np.abs(x).max(axis=0, initial=1e-300))
+    if len(constant):
+        named = ", ".join(map(str, constant[:10]))
+        msg = (
+            f"site {k}: every ROI must vary; found {len(constant)} constant columns ({named}). "
+            "Drop these ROIs at every site."
+        )
+        raise InputError(msg)

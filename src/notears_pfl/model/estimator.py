@@ -1,0 +1,204 @@
+"""NOTEARS-PFL as an estimator: samples of K sites in, one acyclic network per site out."""
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from notears_pfl.errors import InputError, NotConvergedWarning
+from notears_pfl.model.admm import History
+from notears_pfl.model.checks import checked_moments, checked_samples
+from notears_pfl.model.federation import in_process
+from notears_pfl.model.fit import Certificate, Fit, fit_sites
+from notears_pfl.model.local import Moments, Site, site_from_samples
+from notears_pfl.model.options import AcyclicityName, Auto, Options, Parameters, PenaltyName
+from notears_pfl.model.selection import Candidate
+from notears_pfl.model.types import Array, Mask
+
+
+class NotearsPFL:
+    """Personalised directed networks of several sites, learned jointly.
+
+    Minimises Σ_k ½/n_k ‖x^k − x^k W^k‖² + R(W) over acyclic W^k (Eq. 7), where R draws the
+    sites' networks together, in rounds in which a site gives away weights, never samples.
+
+    Parameters
+    ----------
+    penalty : {"edgewise", "chain"}
+        R. ``edgewise`` is λ1 Σ|W| + λ2 Σ_ij (‖W_ij·‖ + κ ‖W_ij· − mean_k W_ij·‖), whose result
+        does not depend on the order of the sites; ``chain`` is the paper's
+        λ1 Σ|W| + λ2 Σ_k ‖W^{k+1} − W^k‖_F, which does. With λ2 = 0 the sites are fitted
+        separately.
+    lambda1, lambda2, kappa : float or "auto"
+        Weights of R; κ is for ``edgewise`` alone. ``auto`` derives sparsity from the noise and
+        the numbers of sites, ROIs and samples, and cross-validates the rest inside the
+        sites: κ of ``edgewise``, λ2 of ``chain``.
+    threshold : float
+        Edges weaker than this are dropped, or somewhat more where samples are few (see
+        ``strong_edges``); 0 keeps all that the penalty left.
+    acyclicity : {"log-det", "trace-exponential"}
+        The function that keeps cycles away. The paper's is the second; the first is faster.
+    center : bool
+        Whether to remove each site's mean. Samples of a model without intercepts, such as
+        small simulated sites, lose less without.
+    tol : float
+        Relative residual at which the rounds stop.
+    max_rounds : int
+        Cap on the rounds of the final refit.
+    progress : bool, optional
+        Whether to show a progress bar; by default for long fits in a terminal.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (K, d, d)
+        Entry (k, i, j) weighs the edge i → j at site k; always acyclic.
+    adjacency_ : ndarray of bool, shape (K, d, d)
+        The edges.
+    order_ : ndarray of shape (K, d)
+        ROIs of each site, causes first.
+    converged_ : bool
+        Whether the residuals of the returned weights fell below ``tol``.
+    n_rounds_ : int
+        Rounds of the chosen fit.
+    history_ : History
+        Objective, primal and dual residual, and h in every round.
+    certificate_ : Certificate
+        Final residuals, h, and the smallest threshold at which the path's end is acyclic.
+    parameters_ : Parameters
+        λ1, λ2 and κ of the fit.
+    candidates_ : list of Candidate
+        The settings that were compared, with their scores (lower is better).
+    """
+
+    weights_: Array
+    adjacency_: Mask
+    order_: npt.NDArray[np.intp]
+    converged_: bool
+    n_rounds_: int
+    history_: History
+    certificate_: Certificate
+    parameters_: Parameters
+    candidates_: list[Candidate]
+
+    def __init__(
+        self,
+        penalty: PenaltyName = "edgewise",
+        lambda1: float | Auto = "auto",
+        lambda2: float | Auto = "auto",
+        kappa: float | Auto = "auto",
+        *,
+        threshold: float = 0.3,
+        acyclicity: AcyclicityName = "log-det",
+        center: bool = True,
+        tol: float = 1e-3,
+        max_rounds: int = 300,
+        progress: bool | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.kappa = kappa
+        self.threshold = threshold
+        self.acyclicity = acyclicity
+        self.center = center
+        self.tol = tol
+        self.max_rounds = max_rounds
+        self.progress = progress
+
+    def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
+        """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs."""
+        arrays = checked_samples(samples, self.center)
+        return self._fit([site_from_samples(x, self.center) for x in arrays])
+
+    def fit_moments(self, moments: Sequence[tuple[npt.ArrayLike, int]]) -> Self:
+        """Learn from second moments: one pair (U = xᵀx/n, n) per site.
+
+        Without samples nothing can be cross-validated: what is ``auto`` and would be, takes
+        the value at which cross-validation starts (κ = 1, or the chain's middle λ2).
+        """
+        return self._fit([Site(Moments(U, n)) for U, n in checked_moments(moments)])
+
+    def _fit(self, sites: list[Site]) -> Self:
+        options = self._checked_options()
+        with tqdm(
+            desc="NOTEARS-PFL",
+            unit=" rounds",
+            delay=2,
+            disable=None if self.progress is None else not self.progress,
+        ) as bar:
+            fit = fit_sites(
+                in_process(sites), len(sites), self.lambda1, self.lambda2, self.kappa, options,
+                tick=bar.update,
+            )  # fmt: skip
+        self._keep(fit)
+        return self
+
+    def _checked_options(self) -> Options:
+        """Options of the fit, or refuse the settings."""
+        for name in ("lambda1", "lambda2", "kappa"):
+            value = getattr(self, name)
+            if value != "auto" and not (isinstance(value, int | float) and 0 <= value < np.inf):
+                msg = f'{name} must be "auto" or a number from 0 up; found {value!r}.'
+                raise InputError(msg)
+        for name, known in (("penalty", PenaltyName), ("acyclicity", AcyclicityName)):
+            if getattr(self, name) not in get_args(known):
+                options = " or ".join(map(repr, get_args(known)))
+                msg = f"{name} must be {options}; found {getattr(self, name)!r}."
+                raise InputError(msg)
+        if not self.threshold >= 0 or not self.tol > 0 or self.max_rounds < 1:
+            msg = (
+                "threshold must not be negative, tol must be positive and max_rounds at least 1; "
+                f"found {self.threshold}, {self.tol} and {self.max_rounds}."
+            )
+            raise InputError(msg)
+        return Options(
+            penalty=self.penalty,
+            acyclicity=self.acyclicity,
+            threshold=self.threshold,
+            tol=self.tol,
+            max_rounds=self.max_rounds,
+        )
+
+    def _keep(self, fit: Fit) -> None:
+        """Publish a fit as attributes, and warn if it did not converge."""
+        self.weights_ = fit.weights
+        self.adjacency_ = fit.adjacency
+        self.order_ = np.array(fit.orders)
+        self.converged_ = fit.converged
+        self.n_rounds_ = len(fit.history.h)
+        self.history_ = fit.history
+        self.certificate_ = fit.certificate
+        self.parameters_ = fit.parameters
+        self.candidates_ = fit.candidates
+        if not fit.converged:
+            end = fit.certificate
+            msg = (
+                f"NOTEARS-PFL stopped after {self.max_rounds} rounds of its refit with relative "
+                f"residuals {end.primal_residual:.1e} (primal) and {end.dual_residual:.1e} (dual), "
+                f"above tol = {self.tol:.1e}. Raise max_rounds or tol."
+            )
+            warnings.warn(msg, NotConvergedWarning, stacklevel=4)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn expects."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn expects."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                msg = f"NotearsPFL has no parameter {name!r}; it has {', '.join(known)}."
+                raise InputError(msg)
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        shown = [f"{k}={v!r}" for k, v in self.get_params().items() if v != defaults[k].default]
+        return f"NotearsPFL({', '.join(shown)})"

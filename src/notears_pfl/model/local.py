@@ -1,0 +1,150 @@
+"""What one site computes from its own samples (Eq. 15 and 16), and all that leaves it.
+
+    W = argmin ½ tr (I − W)ᵀ U (I − W) + ρ/2 ‖D^½ (W − V)‖²,   diag W = 0
+
+with U = xᵀx/n and V = Z − β/(ρD) from the centre. D is diagonal, one value per row: the
+penalty then weighs every ROI in its own units. Without the constraint on the diagonal,
+W = P (ρDV + U) with P = (U + ρD)⁻¹; the constrained minimiser is W − P diag(W)/diag(P).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, solve_triangular
+
+from notears_pfl.model.types import Array, Order
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments U = xᵀx/n of n samples of d ROIs."""
+
+    U: Array
+    n: int
+
+
+def second_moments(x: Array) -> Moments:
+    """Second moments of samples x, (n, d)."""
+    return Moments(x.T @ x / len(x), len(x))
+
+
+class FreeSteps:
+    """Local updates without an order: one eigendecomposition serves every ρ."""
+
+    def __init__(self, U: Array, D: Array) -> None:
+        self._D, root = D, np.sqrt(D)
+        eigenvalues, Q = eigh(U / np.outer(root, root))
+        self._eigenvalues, self._Q = np.maximum(eigenvalues, 0.0), Q / root[:, None]
+        self._rho = np.nan
+
+    def __call__(self, V: Array, rho: float) -> Array:
+        """Minimiser W with a zero diagonal, for the centre's V and ρ."""
+        if rho != self._rho:
+            self._rho = rho
+            self._P = (self._Q / (self._eigenvalues + rho)) @ self._Q.T
+            # P U = I − ρ P D, which is exact where U is singular.
+            self._PU = np.eye(len(V)) - rho * self._P * self._D
+        W = self._P @ (rho * self._D[:, None] * V) + self._PU
+        W -= self._P * (np.diag(W) / np.diag(self._P))
+        np.fill_diagonal(W, 0.0)
+        return W
+
+
+class OrderedSteps:
+    """Local updates restricted to edges that respect an order of the ROIs.
+
+    In that order column j may use rows i < j only: its normal equations are the leading
+    block of those of the last column, so one Cholesky factor solves them all.
+    """
+
+    def __init__(self, U: Array, D: Array, order: Order) -> None:
+        self._U, self._D, self._order = U[np.ix_(order, order)], D[order], order
+        self._earlier = np.triu(np.ones(U.shape), k=1)
+        self._rho = np.nan
+
+    def __call__(self, V: Array, rho: float) -> Array:
+        """Minimiser W that respects the order, for the centre's V and ρ."""
+        if rho != self._rho:
+            self._rho = rho
+            L = np.linalg.cholesky(self._U + rho * np.diag(self._D))
+            self._Linv = solve_triangular(L, np.eye(len(L)), lower=True)
+        ordered = np.ix_(self._order, self._order)
+        right = self._earlier * (rho * self._D[:, None] * V[ordered] + self._U)
+        W = np.zeros_like(V)
+        W[ordered] = self._Linv.T @ (self._earlier * (self._Linv @ right))
+        return W
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a site tells about itself before the first round."""
+
+    variances: Array
+    n: int
+    has_samples: bool
+
+
+class Site:
+    """One site: it keeps its samples and answers the centre's requests.
+
+    Requests are the public methods; their arguments and answers are all that crosses the
+    site's border. D, V, ρ and orders come in. Variances, n, W with its loss and, from
+    cross-validation, one sum of squares per ROI and fold go out. Samples stay, but weights are
+    not anonymous: at V = 0 an answer W tells U.
+
+    Parameters
+    ----------
+    moments : Moments
+        Second moments of the site's samples.
+    x : ndarray of shape (n, d), optional
+        The samples, without which the site cannot cross-validate.
+    center : bool
+        Whether to remove the mean of the samples.
+    """
+
+    def __init__(self, moments: Moments, x: Array | None = None, center: bool = True) -> None:
+        self._moments, self._x, self._center = moments, x, center
+        self._folds: list[tuple[Moments, Moments]] = []
+
+    def describe(self) -> Description:
+        """Variance of every ROI, (d,), and the number of samples."""
+        variances = np.diag(self._moments.U).copy()
+        return Description(variances, self._moments.n, self._x is not None)
+
+    def split(self, n_folds: int) -> None:
+        """Hold out each of ``n_folds`` contiguous folds in turn.
+
+        Contiguous, because neighbouring volumes of a series are not independent. Held-out
+        samples are centred by the mean of the others.
+        """
+        assert self._x is not None
+        self._folds = []
+        for held_out in np.array_split(np.arange(len(self._x)), n_folds):
+            rest = np.delete(self._x, held_out, axis=0)
+            mean = rest.mean(axis=0) if self._center else 0.0
+            pair = second_moments(rest - mean), second_moments(self._x[held_out] - mean)
+            self._folds.append(pair)
+
+    def begin(self, D: Array, order: Order | None, fold: int | None) -> None:
+        """Prepare for steps: on all samples or without those of a fold, in an order or free."""
+        self._U = (self._moments if fold is None else self._folds[fold][0]).U
+        self._D = D
+        self._steps = FreeSteps(self._U, D) if order is None else OrderedSteps(self._U, D, order)
+
+    def step(self, V: Array, rho: float) -> tuple[Array, float]:
+        """Local weights W and their loss ½ tr (I − W)ᵀ U (I − W)."""
+        W = self._steps(V, rho)
+        # U W = U + ρD(V − W) wherever W is free, which saves the product.
+        pull = rho * np.sum(W * (self._D[:, None] * (V - W)))
+        return W, 0.5 * float(np.trace(self._U) - np.sum(self._U * W) + pull)
+
+    def score(self, W: Array, fold: int) -> Array:
+        """Squared residuals of every ROI, summed over the fold's samples: (d,)."""
+        held_out = self._folds[fold][1]
+        residual = np.eye(len(W)) - W
+        return held_out.n * np.einsum("ij,ij->j", residual, held_out.U @ residual)
+
+
+def site_from_samples(x: Array, center: bool) -> Site:
+    """Site that holds samples x, (n, d)."""
+    return Site(second_moments(x - x.mean(axis=0) if center else x), x, center)

@@ -1,0 +1,115 @@
+"""Choose λ1, λ2 and κ from the data alone; sites return scores, never samples.
+
+λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone does
+to the gradient of the loss. A pilot fit gives the orders of the ROIs. With those fixed, the
+remaining parameter (κ for ``edgewise``, λ2 for ``chain``) is cross-validated inside every
+site: for each candidate and fold the refit runs without the held-out samples, each site
+returns the squared residuals of its own, summed per ROI, and the score of a candidate is
+
+    Σ_j log Σ_k (squared residuals of ROI j at site k)
+
+which is, up to constants, minus the held-out Gaussian log-likelihood.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from notears_pfl.model.admm import Joint, Log, refit
+from notears_pfl.model.local import Description
+from notears_pfl.model.options import Auto, Options, Parameters, PenaltyName
+from notears_pfl.model.types import Order
+
+KAPPAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+PILOT_KAPPA = 1.0
+# Chain: λ2 in units of the noise that neighbours differ by.
+FUSIONS = (0.03, 0.1, 0.3, 1.0, 3.0)
+PILOT_FUSION = 0.3
+# Cross-validation compares candidates, so its refits may stop early.
+CV_TOL, CV_ROUNDS = 3e-3, 60
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting that was considered; lower scores are better, None means not scored."""
+
+    parameters: Parameters
+    score: float | None
+
+
+def sparsity_level(n_sites: int, n_rois: int, n_samples: float) -> float:
+    """Weight λ of a group norm over ``n_sites`` that noise does not exceed.
+
+    A group of pure noise has a norm of about √K + √(2 ln(number of groups)), in units of
+    1/√n; the floor keeps edges out that large samples make significant but not relevant.
+    """
+    noise = np.sqrt(n_sites) + np.sqrt(2 * np.log(n_rois * (n_rois - 1)))
+    return float(max(0.2 * noise / np.sqrt(n_samples), 0.1 * np.sqrt(n_sites)))
+
+
+def effective_samples(sites: Sequence[Description]) -> float:
+    """Harmonic mean of the sites' sample sizes: the noise of a site goes with 1/n_k."""
+    return float(len(sites) / sum(1 / site.n for site in sites))
+
+
+def noise_variance(sites: Sequence[Description]) -> float:
+    """Estimate the noise's variance by the lower ROI variances.
+
+    With equal noise an ROI without causes has just the variance of the noise, and no ROI has
+    less. The median over sites passes over the few where it does have a cause. This makes λ
+    follow the units of the samples.
+    """
+    typical = np.median([site.variances for site in sites], axis=0)
+    return float(np.quantile(typical, 0.2))
+
+
+def candidates(
+    penalty: PenaltyName,
+    lambda1: float | Auto,
+    lambda2: float | Auto,
+    kappa: float | Auto,
+    sites: Sequence[Description],
+) -> tuple[list[Parameters], int]:
+    """Return the settings to compare, from the most to the least fused, and the pilot's index."""
+    K, d, n_samples = len(sites), len(sites[0].variances), effective_samples(sites)
+    noise = noise_variance(sites)
+    alone = noise * sparsity_level(1, d, n_samples)
+    separate = lambda2 == 0
+    if penalty == "edgewise":
+        l1 = (alone if separate else 0.0) if lambda1 == "auto" else lambda1
+        l2 = noise * sparsity_level(K, d, n_samples) if lambda2 == "auto" else lambda2
+        if kappa != "auto" or separate or K == 1:
+            return [Parameters(l1, l2, 0.0 if kappa == "auto" else kappa)], 0
+        settings = [Parameters(l1, l2, k) for k in reversed(KAPPAS)]
+        return settings, len(KAPPAS) - 1 - KAPPAS.index(PILOT_KAPPA)
+    l1 = alone if lambda1 == "auto" else lambda1
+    if lambda2 != "auto" or K == 1:
+        return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
+    unit = noise * d / np.sqrt(n_samples)
+    settings = [Parameters(l1, float(unit * f), 0.0) for f in reversed(FUSIONS)]
+    return settings, len(FUSIONS) - 1 - FUSIONS.index(PILOT_FUSION)
+
+
+def n_folds(sites: Sequence[Description]) -> int:
+    """Return the number of folds: three, two for tiny sites, none where a site kept no samples."""
+    if not all(site.has_samples for site in sites):
+        return 0
+    return 3 if min(site.n for site in sites) >= 6 else 2
+
+
+def cross_validate(
+    joints: Sequence[Joint], orders: Sequence[Order], folds: int, options: Options, log: Log
+) -> list[float]:
+    """Score every candidate's problem by its held-out residuals, given the pilot's orders."""
+    sites = joints[0].sites
+    sites.ask("split", [(folds,)] * len(sites))
+    loose = replace(options, tol=CV_TOL, max_rounds=CV_ROUNDS)
+    residuals = np.zeros((len(joints), len(joints[0].D)))
+    for fold in range(folds):
+        start = None
+        for index, joint in enumerate(joints):
+            rest = refit(joint, orders, loose, log, fold=fold, start=start)
+            start = rest.T
+            residuals[index] += sum(sites.ask("score", [(W, fold) for W in rest.Z[0]]))
+    return [float(row.sum()) for row in np.log(residuals)]

@@ -1,0 +1,193 @@
+"""NotearsPFL finds known networks, and its answers have the symmetries they must have."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import notears_pfl
+from notears_pfl import NotearsPFL
+from notears_pfl.errors import InputError, NotConvergedWarning
+from notears_pfl.model.order import is_acyclic
+
+PENALTIES = pytest.mark.parametrize("penalty", ["edgewise", "chain"])
+
+
+@PENALTIES
+@pytest.mark.parametrize("acyclicity", ["log-det", "trace-exponential"])
+def test_fit_recovers_known_networks(samples, truth, penalty, acyclicity):
+    model = NotearsPFL(penalty, acyclicity=acyclicity).fit(samples)
+
+    assert_array_equal(model.adjacency_, truth != 0)
+    assert_array_equal(np.sign(model.weights_), np.sign(truth))
+    assert model.converged_
+
+
+@PENALTIES
+def test_sites_with_no_coupling_are_fitted_as_if_alone(samples, penalty):
+    together = NotearsPFL(penalty, lambda1=0.1, lambda2=0).fit(samples)
+
+    for k, x in enumerate(samples):
+        alone = NotearsPFL(penalty, lambda1=0.1, lambda2=0).fit([x])
+        assert_array_equal(together.weights_[k], alone.weights_[0])
+
+
+@pytest.mark.parametrize(
+    "coupling", [{"penalty": "chain", "lambda2": 1e4}, {"penalty": "edgewise", "kappa": 1e4}]
+)
+def test_sites_with_endless_coupling_share_one_network(samples, coupling):
+    model = NotearsPFL(threshold=0, **coupling).fit(samples)
+
+    weights = model.weights_
+    assert np.abs(weights).max() > 0.1
+    assert_allclose(weights, np.broadcast_to(weights.mean(axis=0), weights.shape), atol=1e-2)
+
+
+@PENALTIES
+def test_permuting_rois_permutes_the_result(samples, penalty, rng):
+    order = rng.permutation(8)
+
+    model = NotearsPFL(penalty).fit(samples)
+    permuted = NotearsPFL(penalty).fit([x[:, order] for x in samples])
+
+    assert_array_equal(permuted.adjacency_, model.adjacency_[:, order][:, :, order])
+    assert_allclose(permuted.weights_, model.weights_[:, order][:, :, order], atol=1e-6)
+
+
+def test_permuting_sites_permutes_the_result_of_edgewise(samples):
+    order = [2, 0, 1]
+
+    model = NotearsPFL().fit(samples)
+    permuted = NotearsPFL().fit([samples[k] for k in order])
+
+    assert_array_equal(permuted.adjacency_, model.adjacency_[order])
+    assert_allclose(permuted.weights_, model.weights_[order], atol=1e-6)
+
+
+@PENALTIES
+def test_same_input_gives_the_same_bytes(samples, penalty):
+    first, second = NotearsPFL(penalty).fit(samples), NotearsPFL(penalty).fit(samples)
+
+    assert first.weights_.tobytes() == second.weights_.tobytes()
+
+
+def test_units_of_the_samples_do_not_matter(samples):
+    model = NotearsPFL().fit(samples)
+    rescaled = NotearsPFL().fit([1000 * x for x in samples])
+
+    assert_array_equal(rescaled.adjacency_, model.adjacency_)
+    assert_allclose(rescaled.weights_, model.weights_, atol=1e-6)
+
+
+def test_autocorrelated_series_of_unlike_sites_converge(truth, rng):
+    def series(W, gain):
+        noise = rng.normal(size=(300, 8))
+        for t in range(1, 300):
+            noise[t] += 0.8 * noise[t - 1]
+        return gain * noise @ np.linalg.inv(np.eye(8) - W)
+
+    model = NotearsPFL().fit([series(W, gain) for W, gain in zip(truth, (1, 1.5, 2), strict=True)])
+
+    assert model.converged_
+    assert model.certificate_.path_residual < 0.1
+    assert model.certificate_.acyclic_threshold < 0.3
+
+
+def test_fit_does_not_write_to_its_input(samples):
+    before = [x.copy() for x in samples]
+
+    NotearsPFL().fit(samples)
+
+    assert_array_equal(samples, before)
+
+
+def test_moments_give_what_samples_give(samples):
+    moments = [(np.cov(x.T, bias=True), len(x)) for x in samples]
+
+    from_samples = NotearsPFL(kappa=1.0).fit(samples)
+    from_moments = NotearsPFL(kappa=1.0).fit_moments(moments)
+
+    assert_allclose(from_moments.weights_, from_samples.weights_, atol=1e-8)
+
+
+def test_moments_cannot_be_cross_validated_and_take_the_pilot(samples):
+    model = NotearsPFL().fit_moments([(np.cov(x.T, bias=True), len(x)) for x in samples])
+
+    assert model.parameters_.kappa == 1.0
+    assert all(candidate.score is None for candidate in model.candidates_)
+
+
+def test_a_single_site_is_plain_notears(samples, truth):
+    model = NotearsPFL().fit(samples[:1])
+
+    assert_array_equal(model.adjacency_[0], truth[0] != 0)
+
+
+def test_chosen_parameters_have_the_best_score(samples):
+    model = NotearsPFL().fit(samples)
+
+    best = min(model.candidates_, key=lambda candidate: candidate.score)
+    assert model.parameters_ == best.parameters
+
+
+@PENALTIES
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_networks_of_tiny_sites_are_acyclic(rng, penalty, n):
+    samples = [rng.normal(size=(n, 10)) @ rng.normal(size=(10, 10)) for _ in range(4)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        model = NotearsPFL(penalty, threshold=0, center=False).fit(samples)
+
+    assert all(is_acyclic(edges) for edges in model.adjacency_)
+    assert_array_equal(model.weights_[~model.adjacency_], 0)
+
+
+def test_history_has_an_entry_per_round_and_ends_at_the_certificate(samples):
+    model = NotearsPFL().fit(samples)
+
+    history, certificate = model.history_, model.certificate_
+    assert len(history.objective) == len(history.h) == model.n_rounds_
+    assert history.primal_residual[-1] == certificate.primal_residual <= model.tol
+    assert history.dual_residual[-1] == certificate.dual_residual <= model.tol
+    assert history.h[-1] == 0
+    assert certificate.acyclic_threshold < 0.3
+
+
+def test_weights_solve_the_problem_restricted_to_their_orders(samples):
+    model = NotearsPFL(lambda1=0.1, lambda2=0, threshold=0, center=False, tol=1e-7)
+    W = model.fit(samples[:1]).weights_[0]
+
+    # The subgradient condition of the lasso, on edges that respect the order.
+    U = samples[0].T @ samples[0] / len(samples[0])
+    gradient = U @ W - U
+    position = np.argsort(model.order_[0])
+    allowed = position[:, None] < position[None, :]
+    assert_allclose(gradient[W != 0], -0.1 * np.sign(W[W != 0]), atol=1e-4)
+    assert np.abs(gradient[allowed]).max() <= 0.1 + 1e-4
+
+
+def test_too_few_rounds_warn_and_are_recorded(samples):
+    model = NotearsPFL(max_rounds=2, kappa=1.0)
+
+    with pytest.warns(NotConvergedWarning, match=r"after 2 rounds.*Raise max_rounds or tol"):
+        model.fit(samples)
+
+    assert not model.converged_
+
+
+def test_parameters_are_kept_as_given_and_can_be_changed():
+    model = NotearsPFL("chain", lambda2=0.5)
+
+    assert model.get_params()["lambda2"] == 0.5
+    assert model.set_params(lambda2="auto").lambda2 == "auto"
+    assert repr(model) == "NotearsPFL(penalty='chain')"
+    with pytest.raises(InputError, match="no parameter 'lambda3'"):
+        model.set_params(lambda3=1)
+
+
+def test_package_offers_the_estimator_and_nothing_unknown():
+    assert notears_pfl.NotearsPFL is NotearsPFL
+    with pytest.raises(AttributeError, match="no attribute 'Notears'"):
+        _ = notears_pfl.Notears
