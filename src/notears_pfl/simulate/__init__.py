@@ -1,0 +1,1 @@
+"""The paper's simulations: related graphs, samples, metrics and the three experiments."""

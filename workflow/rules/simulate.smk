@@ -1,0 +1,91 @@
+from notears_pfl.simulate.settings import EXPERIMENTS, list_runs
+
+SIMULATION = config["simulation"]
+SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])
+
+
+wildcard_constraints:
+    experiment="|".join(EXPERIMENTS),
+    value=r"\d+",
+    weights="per_site|shared",
+    run=r"\d+",
+
+
+rule simulation_run:
+    output:
+        table="results/simulate/runs/{experiment}-{value}_weights-{weights}_run-{run}.tsv",
+    log:
+        "logs/simulation_run/{experiment}-{value}_weights-{weights}_run-{run}.log",
+    conda:
+        "../../envs/simulate.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        graphs=SIMULATION["graphs"],
+        methods=SIMULATION["methods"],
+        seed=config["seed"],
+        code=code_of("simulation_run"),
+    message:
+        "Simulation: {wildcards.experiment} {wildcards.value}, weights {wildcards.weights}, run {wildcards.run}"
+    script:
+        "../../scripts/simulation_run.py"
+
+
+rule simulation_metrics:
+    input:
+        runs=expand(
+            rules.simulation_run.output.table, zip, **SIMULATED_RUNS.to_dict("list")
+        ),
+    output:
+        metrics="results/simulate/metrics.tsv",
+        wins="results/simulate/wins.tsv",
+        cost="results/simulate/cost.tsv",
+    log:
+        "logs/simulation_metrics.log",
+    conda:
+        "../../envs/simulate.yaml"
+    params:
+        code=code_of("simulation_metrics"),
+    message:
+        "Simulation: who wins where, and at what cost"
+    script:
+        "../../scripts/simulation_metrics.py"
+
+
+rule simulation_figure:
+    input:
+        metrics=rules.simulation_metrics.output.metrics,
+    output:
+        png="results/simulate/figure_{experiment}.png",
+        svg="results/simulate/figure_{experiment}.svg",
+    log:
+        "logs/simulation_figure/{experiment}.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        code=code_of("simulation_figure"),
+    message:
+        "Simulation: figure of {wildcards.experiment}"
+    script:
+        "../../scripts/simulation_figure.py"
+
+
+rule simulation_page:
+    input:
+        wins=rules.simulation_metrics.output.wins,
+        cost=rules.simulation_metrics.output.cost,
+    output:
+        page="results/simulate/README.md",
+    log:
+        "logs/simulation_page.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        graphs=SIMULATION["graphs"],
+        methods=SIMULATION["methods"],
+        code=code_of("simulation_page"),
+    message:
+        "Simulation: page of results"
+    script:
+        "../../scripts/simulation_page.py"
