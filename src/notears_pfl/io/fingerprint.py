@@ -13,6 +13,12 @@ def code_fingerprint(script: str | Path, src: str | Path) -> str:
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
 
 
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def code_behind(script: str | Path, src: str | Path) -> list[Path]:
     """List ``script`` and the files below ``src`` that it imports, directly or not."""
     reached: set[Path] = set()
@@ -26,9 +32,13 @@ def code_behind(script: str | Path, src: str | Path) -> list[Path]:
 
 
 def _imported_files(path: Path, src: Path) -> set[Path]:
-    """Files of our package that ``path`` imports, with the packages around them."""
+    """Files of our package that ``path`` imports, with the packages around them.
+
+    Imports inside functions do not count: the package exports its estimator that way, and
+    every script would seem to use it.
+    """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.parse(path.read_bytes()).body:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

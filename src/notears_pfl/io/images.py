@@ -34,6 +34,16 @@ def read_image(path: str | Path) -> Image:
     return Image(data=data, affine=np.asarray(image.affine))
 
 
+def read_volume(path: str | Path) -> Image:
+    """Read one volume; an image with several is refused."""
+    image = read_image(path)
+    data = image.data.reshape(image.data.shape[:3]) if image.data[0, 0, 0].size == 1 else image.data
+    if data.ndim != 3 or min(data.shape) < 2:
+        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a T1w image."
+        raise ImageError(msg)
+    return Image(data=data, affine=image.affine)
+
+
 def write_image(
     data: np.ndarray,
     affine: np.ndarray,

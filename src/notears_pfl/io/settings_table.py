@@ -35,7 +35,7 @@ def with_table(text: str, table: str) -> str:
 
 def _rows(schema: Schema, defaults: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     for key, field in schema["properties"].items():
-        name, default = f"{prefix}{key}", defaults[key]
+        name, default = f"{prefix}{key}", defaults.get(key, "not set")
         if "properties" in field:
             yield from _rows(field, default, f"{name}.")
         else:
@@ -46,8 +46,14 @@ def _allowed(field: Schema) -> str:
     """Say in words which values a schema field takes."""
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "oneOf" in field:
+        return " or ".join(_allowed(option) for option in field["oneOf"])
     if "prefixItems" in field:
         return " then ".join(_allowed(item) for item in field["prefixItems"])
+    if isinstance(field.get("items"), dict):
+        return f"list of {_allowed(field['items'])}"
     if "pattern" in field:
         return f"text, `{field['pattern']}`"
     bounds = {

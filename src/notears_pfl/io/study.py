@@ -1,6 +1,6 @@
 """Read a study's settings and tables, and refuse what cannot be run before any job starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,8 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
     )
     found = [*_group_problems(study, name), *_roi_problems(study, config, name)]
     if config["source"]["kind"] == "phantom":
+        pass_band = config["preproc"]["clean"]["band_hz"]
+        found += _band_problems("preproc.clean.band_hz", pass_band, study, config, name)
         found += _phantom_problems(study, config, name)
     if found:
         raise ConfigError("\n".join(found))
@@ -95,6 +97,28 @@ def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterato
         )
 
 
+def _band_problems(
+    key: str, band: Sequence[float], study: Study, config: Mapping[str, Any], name: str
+) -> Iterator[str]:
+    yield from _order_problems(key, band, name)
+    for site, repetition_time in study.sites["repetition_time"].items():
+        nyquist = 0.5 / repetition_time
+        if band[1] >= nyquist:
+            yield (
+                f"{name}: {key} reaches {band[1]} Hz, at or above the Nyquist frequency of site "
+                f"{site}, {nyquist:.4g} Hz (TR {repetition_time} s in {config['sites']}). Lower "
+                "the band or shorten the TR."
+            )
+
+
+def _order_problems(key: str, pair: Sequence[float], name: str) -> Iterator[str]:
+    if pair[0] >= pair[1]:
+        yield (
+            f"{name}: {key} is {list(pair)}: the first number must be below the second. "
+            "Correct the order."
+        )
+
+
 def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
     counts = {"phantom_patients": study.groups[0], "phantom_controls": study.groups[1]}
     for column, group in counts.items():
@@ -105,16 +129,9 @@ def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Ite
                 f"least {FEWEST_PER_GROUP} subjects of group {group} for a discovery and a "
                 "validation set. Raise the count or remove the site."
             )
-    for key, setting in (
-        ("network.weight_range", config["phantom"]["network"]["weight_range"]),
-        ("signal.band_hz", config["phantom"]["signal"]["band_hz"]),
-        ("scanner.gain_range", config["phantom"]["scanner"]["gain_range"]),
-    ):
-        if setting[0] >= setting[1]:
-            yield (
-                f"{name}: phantom.{key} is {setting}: the first number must be below the second. "
-                "Correct the order."
-            )
+    for key in ("network.weight_range", "scanner.gain_range"):
+        section, setting = key.split(".")
+        yield from _order_problems(f"phantom.{key}", config["phantom"][section][setting], name)
     anatomy = config["phantom"]["anatomy"]
     if anatomy["deformation_mm"] > STEEPEST * anatomy["deformation_fwhm_mm"]:
         yield (
@@ -122,15 +139,8 @@ def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Ite
             f"{STEEPEST} of deformation_fwhm_mm, {anatomy['deformation_fwhm_mm']}, folds space. "
             "Deform less or more smoothly."
         )
-    highest = config["phantom"]["signal"]["band_hz"][1]
-    for site, repetition_time in study.sites["repetition_time"].items():
-        nyquist = 0.5 / repetition_time
-        if highest >= nyquist:
-            yield (
-                f"{name}: phantom.signal.band_hz reaches {highest} Hz, at or above the Nyquist "
-                f"frequency of site {site}, {nyquist:.4g} Hz (TR {repetition_time} s in "
-                f"{config['sites']}). Lower the band or shorten the TR."
-            )
+    band = config["phantom"]["signal"]["band_hz"]
+    yield from _band_problems("phantom.signal.band_hz", band, study, config, name)
     yield from _edge_problems(study, config, name)
 
 

@@ -28,6 +28,11 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
     return relmat
 
 
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a TSV; ``n/a`` and empty cells are missing."""
+    return pd.read_csv(path, sep="\t", na_values=["n/a"])
+
+
 def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) -> None:
     """Write ``table`` as TSV, floats exact to the last bit, missing values as ``n/a``."""
     with whole_file(path) as temporary:

@@ -1,0 +1,43 @@
+"""Rule ``anatomical``: a subject's brain, tissues and the way to the template."""
+
+import numpy as np
+
+from notears_pfl.io.failures import mark_failure, naming
+from notears_pfl.io.images import read_image, read_volume, write_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import write_json
+from notears_pfl.preproc.anatomical import BrainTemplate, prepare_anatomy
+from notears_pfl.preproc.choice import anatomical_engines
+from notears_pfl.preproc.methods import anatomical_methods
+from notears_pfl.preproc.normalise import NormaliseOptions
+
+paths, output = snakemake.input, snakemake.output
+with (
+    rule_log(snakemake.log[0]),
+    mark_failure(output.report, [p for p in output if p != output.report]),
+):
+    t1w, template_t1w = read_volume(paths.t1w), read_image(paths.template_t1w)
+    grey, white = np.moveaxis(read_image(paths.template_tissues).data, -1, 0)
+    brain = read_image(paths.template_brain).data > 0
+    template = BrainTemplate(template_t1w.data, grey, white, brain, template_t1w.affine)
+    options = NormaliseOptions()
+
+    with naming(paths.t1w), anatomical_engines(snakemake.params.engine) as steps:
+        anatomy = prepare_anatomy(t1w.data, t1w.affine, template, options, steps)
+
+    scaled = np.rint(255 * np.moveaxis(anatomy.tissues, 0, -1)).astype(np.uint8)
+    write_image(np.rint(anatomy.t1w).astype(np.float32), t1w.affine, output.t1w)
+    write_image(anatomy.brain, t1w.affine, output.brain)
+    write_image(scaled, anatomy.grid.affine, output.tissues)
+    write_image(
+        anatomy.normalisation.displacement,
+        anatomy.normalisation.grid.affine,
+        output.xfm,
+        vectors=True,
+    )
+    methods = anatomical_methods(options, anatomy.quality["already_stripped"])
+    report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
+    report["engines"] = snakemake.params.engine
+    write_json(
+        {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
+    )

@@ -1,0 +1,19 @@
+"""Rule ``atlas``: the parcellation with codes in the order of the ROI table."""
+
+from notears_pfl.io.failures import naming
+from notears_pfl.io.fingerprint import file_digest
+from notears_pfl.io.images import read_volume, write_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import write_json
+from notears_pfl.roi.atlas import describe_atlas, order_regions
+
+params, path = snakemake.params, snakemake.input.image
+with rule_log(snakemake.log[0]):
+    atlas = read_volume(path)
+    with naming(path):
+        labels, offsets_mm = order_regions(
+            atlas.data, atlas.affine, params.rois, params.coordinates, params.atlas
+        )
+    write_image(labels, atlas.affine, snakemake.output.labels)
+    description = describe_atlas(params.atlas, params.rois, offsets_mm, file_digest(path))
+    write_json(description, snakemake.output.report)

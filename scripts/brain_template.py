@@ -1,0 +1,14 @@
+"""Rule ``brain_template``: the MNI152 brain, its tissues and its mask, once per study."""
+
+import numpy as np
+
+from notears_pfl.io.images import write_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.template import load_template
+
+with rule_log(snakemake.log[0]):
+    template = load_template(snakemake.params.resolution_mm)
+    tissues = np.stack([template.grey, template.white], axis=-1)
+    write_image(template.t1w.astype(np.float32), template.affine, snakemake.output.t1w)
+    write_image(tissues.astype(np.float32), template.affine, snakemake.output.tissues)
+    write_image(template.brain, template.affine, snakemake.output.brain)

@@ -1,0 +1,37 @@
+"""Rule ``clean_timeseries``: confounds, trend and other frequencies out of the ROI signals."""
+
+import pandas as pd
+
+from notears_pfl.io.failures import mark_failure, naming, read_report
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table, write_json, write_table
+from notears_pfl.preproc.clean import check_degrees_of_freedom, clean_signals
+from notears_pfl.preproc.confounds import confound_design
+from notears_pfl.preproc.methods import clean_methods
+from notears_pfl.preproc.style import clean_options
+from notears_pfl.roi.extract import check_coverage, check_variance
+
+paths, output, params = snakemake.input, snakemake.output, snakemake.params
+with rule_log(snakemake.log[0]), mark_failure(output.report, [output.series]):
+    report = read_report(paths.report)
+    series, motion = read_table(paths.series), read_table(paths.motion)
+    confounds, options = read_table(paths.confounds), clean_options(params.preproc)
+    coverage = pd.Series(report["coverage"])
+
+    with naming(paths.series):
+        check_coverage(coverage[params.selected].to_numpy(), params.selected, params.min_coverage)
+        check_variance(series[params.selected].to_numpy(), params.selected)
+        design = confound_design(
+            motion, confounds, params.preproc["clean"]["motion"], params.preproc["clean"]["tissues"]
+        )
+        tr = report["repetition_time"]
+        left = check_degrees_of_freedom(design.to_numpy(), tr, options)
+    cleaned = pd.DataFrame(
+        clean_signals(series.to_numpy(), design.to_numpy(), tr, options), columns=series.columns
+    )
+
+    covered = cleaned.columns[coverage[cleaned.columns] >= params.min_coverage]
+    write_table(cleaned[covered].reindex(columns=cleaned.columns), output.series, index=False)
+    report["methods"] |= clean_methods(options, design.columns.tolist())
+    report |= {"degrees_of_freedom": left, "n_regressors": design.shape[1] + 2}
+    write_json({**report, "min_coverage": params.min_coverage}, output.report)

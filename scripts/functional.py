@@ -1,0 +1,42 @@
+"""Rule ``functional``: from raw volumes to the raw signals of all ROIs in MNI space."""
+
+import pandas as pd
+
+from notears_pfl.io.failures import mark_failure, read_report
+from notears_pfl.io.images import read_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.sidecars import read_sidecar
+from notears_pfl.io.tables import write_json, write_table
+from notears_pfl.preproc.confounds import MOTION
+from notears_pfl.preproc.methods import functional_methods
+from notears_pfl.preproc.style import functional_options, smooth_options
+from notears_pfl.preproc.subject import read_run
+from notears_pfl.roi.atlas import labels_at
+from notears_pfl.roi.extract import roi_coverage, roi_means
+
+paths, output, params = snakemake.input, snakemake.output, snakemake.params
+with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
+    anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
+    run, tr = read_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
+    smoothing, codes = smooth_options(params.preproc), list(range(1, len(params.rois) + 1))
+    labels = labels_at(atlas.data, atlas.affine, run.grid.points()).reshape(run.grid.shape)
+    smoother = smoothing.smoother(run.grid)
+    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
+    coverage = roi_coverage(labels, codes, run.covered)
+
+    write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
+    write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)
+    write_table(run.volume_figures().join(run.tissue_signals()), output.confounds, index=False)
+    options, atlas_name = functional_options(params.preproc), read_sidecar(paths.atlas)["name"]
+    methods = functional_methods(options, smoothing, run.figures(), atlas_name)
+    report = {
+        "status": "ok",
+        "sources": [paths.bold, paths.sidecar, paths.xfm, paths.labels],
+        "repetition_time": tr,
+        **run.figures(),
+        "template_agreement": anatomy["template_agreement"]["diffeomorphic"],
+        "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+        "engines": {**anatomy["engines"], **params.preproc["engine"]},
+        "methods": {**anatomy["methods"], **methods},
+    }
+    write_json(report, output.report)

@@ -1,0 +1,95 @@
+"""Read the series that networks are learned from; write and read the networks."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from notears_pfl.errors import TableError
+from notears_pfl.io.tables import read_relmat, read_table, write_json, write_table
+
+PACKAGES = ("notears-pfl", "numpy", "scipy")
+NETWORK_NAME = re.compile(r"group-(?P<group>[A-Za-z0-9]+)_site-(?P<site>[A-Za-z0-9]+)_relmat\.tsv")
+
+
+def read_discovery_series(
+    cohort: pd.DataFrame, group: str, paths: Mapping[str, str], rois: Sequence[str]
+) -> dict[str, dict[str, pd.DataFrame]]:
+    """Read the series of a group's discovery subjects: by site, then by subject.
+
+    Parameters
+    ----------
+    cohort : DataFrame
+        ``participant_id``, ``site``, ``group`` and ``split``.
+    group : str
+        Whose series to read.
+    paths : mapping of str to str
+        Table of each participant.
+    rois : sequence of str
+        Columns to keep.
+    """
+    members = cohort[(cohort["group"] == group) & (cohort["split"] == "discovery")]
+    return {
+        str(site): {name: read_table(paths[name])[list(rois)] for name in rows["participant_id"]}
+        for site, rows in members.groupby("site", sort=False)
+    }
+
+
+def write_network(
+    weights: np.ndarray, rois: Sequence[str], sidecar: Mapping[str, Any], path: str | Path
+) -> None:
+    """Write a labelled adjacency matrix, and beside it what BIDS' BEP017 asks to be said."""
+    relmat = pd.DataFrame(weights, index=pd.Index(rois, name="from"), columns=list(rois))
+    write_table(relmat, path)
+    content = {
+        "RelationshipMeasure": "directed dependency",
+        "MeasureDescription": "Weight of a linear structural equation model; entry (row, column) "
+        "is the edge row → column. A dependency, not a proven cause.",
+        "Weighted": True,
+        "Directed": True,
+        "ValidDiagonal": False,
+        "StorageFormat": "Full",
+        "NonNegative": "",
+        **sidecar,
+        "Versions": {name: version(name) for name in PACKAGES},
+    }
+    write_json(content, Path(path).with_suffix(".json"))
+
+
+def read_networks(
+    paths: Sequence[str | Path], group_sites: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """Read networks by (group, site), in the order of ``group_sites``.
+
+    A network's group and site are those in its file's name, never its place among the files.
+    """
+    named = {}
+    for path in paths:
+        name = NETWORK_NAME.fullmatch(Path(path).name)
+        if name is None:
+            msg = f"{path}: a network's file is named group-G_site-S_relmat.tsv. Rename it."
+            raise TableError(msg)
+        named[name["group"], name["site"]] = path
+    missing = [f"group {g} at site {s}" for g, s in group_sites if (g, s) not in named]
+    if missing:
+        msg = f"no network was given for {', '.join(missing)}. Run rule fit_networks again."
+        raise TableError(msg)
+    return {key: read_relmat(named[key]) for key in group_sites}
+
+
+def plain(value: Any) -> Any:
+    """Turn dataclasses and arrays into what JSON can hold; not-a-number becomes null."""
+    if hasattr(value, "__dataclass_fields__"):
+        return plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

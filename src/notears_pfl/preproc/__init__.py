@@ -1,0 +1,1 @@
+"""From raw volumes to clean signals: one module of pure functions per step."""

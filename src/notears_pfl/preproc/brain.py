@@ -1,0 +1,116 @@
+"""The brain in a T1w image: recognised when already extracted, found by morphology otherwise.
+
+Brain tissue is brighter than the fluid and bone around it. Worn down until it comes apart from
+scalp and face, the deepest piece is the brain; grown back and closed over its sulci, its mask.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import (
+    binary_fill_holes,
+    distance_transform_edt,
+    label,
+    zoom,
+)
+
+from notears_pfl.errors import SignalError
+from notears_pfl.preproc.rigid import Floats
+
+Mask = NDArray[np.bool_]
+
+# Volumes of an image already reduced to the brain, in ml: a whole head has at least half more.
+STRIPPED_ML = (600.0, 2100.0)
+# A brain outside these limits, in ml, calls for a look; it is never an error.
+USUAL_ML = (1000.0, 1900.0)
+# Morphology works on voxels of this size, or half as large again as the image's own.
+WORKING_MM, WORKING_FACTOR = 2.0, 1.5
+BACKGROUND = 0.05
+SCALP_MM = 8.0
+# From the crown to below the cerebellum, in mm; what lies lower is neck.
+HEAD_HEIGHT_MM = 165.0
+EROSIONS_MM = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+CLOSING_MM = 9.0
+MARGIN_MM = 1.0
+
+
+def volume_ml(mask: Mask, voxel_mm: Floats) -> float:
+    """Volume of a mask."""
+    return float(np.count_nonzero(mask) * np.prod(voxel_mm) / 1000)
+
+
+def is_stripped(t1w: Floats, voxel_mm: Floats) -> bool:
+    """Tell by its volume whether an image shows a brain alone or a whole head."""
+    low, high = STRIPPED_ML
+    return low < volume_ml(_foreground(t1w), voxel_mm) < high
+
+
+def find_brain(t1w: Floats, affine: Floats) -> Mask:
+    """Brain mask of ``t1w`` (x, y, z), on its own grid."""
+    voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
+    if not np.isfinite(t1w).all() or not np.ptp(t1w) > 0:
+        msg = "The T1w image is constant or not finite. Convert it again."
+        raise SignalError(msg)
+    if is_stripped(t1w, voxel_mm):
+        return np.asarray(binary_fill_holes(_largest(_foreground(t1w))))
+    working_mm = np.maximum(WORKING_MM, WORKING_FACTOR * voxel_mm)
+    factors = np.minimum(voxel_mm / working_mm, 1.0)
+    coarse = zoom(t1w.astype(np.float32), factors, order=1, grid_mode=True, mode="nearest")
+    back = np.array(t1w.shape) / np.array(coarse.shape)
+    found = _deepest_piece(coarse, affine @ np.diag([*back, 1.0]))
+    fine = zoom(found.astype(np.float32), back, order=1, grid_mode=True, mode="nearest")
+    return np.asarray(fine > 0.5)
+
+
+def _foreground(t1w: Floats) -> Mask:
+    return np.asarray(t1w > BACKGROUND * np.percentile(t1w, 99.5))
+
+
+def _deepest_piece(t1w: Floats, affine: Floats) -> Mask:
+    voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
+    head = binary_fill_holes(_largest(_foreground(t1w)))
+    height_mm = np.tensordot(affine[2, :3], np.indices(head.shape), axes=1)
+    neck = height_mm < np.percentile(height_mm[head], 99.9) - HEAD_HEIGHT_MM
+    depth_mm = distance_transform_edt(head, sampling=voxel_mm)
+    tissue = head & ~neck & (t1w > _otsu(t1w[head & ~neck]))
+    inside_mm = distance_transform_edt(tissue, sampling=voxel_mm)
+    brain = head
+    for erosion_mm in EROSIONS_MM:
+        pieces, _ = label(inside_mm > erosion_mm)
+        weight = np.bincount(pieces.ravel(), weights=depth_mm.ravel() ** 2)
+        weight[0] = 0
+        core = pieces == np.argmax(weight)
+        grown = distance_transform_edt(~core, sampling=voxel_mm) <= erosion_mm
+        brain = _largest(grown & tissue)
+        if np.mean(depth_mm[core] < SCALP_MM) < 0.001:
+            break
+    return _closed(brain, voxel_mm) & head
+
+
+def _closed(brain: Mask, voxel_mm: Floats) -> Mask:
+    """Close over sulci and ventricles, and keep a margin for what partial volume took."""
+    pad = int(np.ceil(CLOSING_MM / voxel_mm.min())) + 1
+    padded = np.pad(brain, pad)
+    near = distance_transform_edt(~padded, sampling=voxel_mm) <= CLOSING_MM
+    closed = distance_transform_edt(near, sampling=voxel_mm) > CLOSING_MM - MARGIN_MM
+    filled = binary_fill_holes(closed | padded)
+    inner = slice(pad, -pad)
+    return np.asarray(filled[inner, inner, inner])
+
+
+def _largest(mask: Mask) -> Mask:
+    pieces, _ = label(mask)
+    sizes = np.bincount(pieces.ravel())
+    sizes[0] = 0
+    return np.asarray(pieces == np.argmax(sizes))
+
+
+def _otsu(values: Floats, n_bins: int = 256) -> float:
+    """Threshold that splits ``values`` into two classes with the largest variance between."""
+    counts, edges = np.histogram(values, bins=n_bins, range=(0, float(np.percentile(values, 99.5))))
+    centres = (edges[1:] + edges[:-1]) / 2
+    below = np.cumsum(counts)[:-1]
+    total = np.cumsum(counts * centres)
+    above = counts.sum() - below
+    mean_below = total[:-1] / np.maximum(below, 1)
+    mean_above = (total[-1] - total[:-1]) / np.maximum(above, 1)
+    return float(centres[np.argmax(below * above * (mean_below - mean_above) ** 2)])

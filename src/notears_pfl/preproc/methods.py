@@ -1,0 +1,92 @@
+"""What was done, one plain sentence per step, for the methods section of a paper."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from notears_pfl.preproc.clean import CleanOptions
+from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
+from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.smooth import effective_fwhm_mm
+
+
+def anatomical_methods(options: NormaliseOptions, already_stripped: bool) -> dict[str, str]:
+    """Sentences on the T1w image."""
+    brain = (
+        "The T1w image came without skull and was used as it is."
+        if already_stripped
+        else "The brain was extracted from the T1w image by thresholding and morphology."
+    )
+    return {
+        "brain": brain,
+        "tissues": (
+            "Intensity bias and the shares of cerebrospinal fluid, grey and white matter were "
+            "estimated together by expectation maximisation."
+        ),
+        "normalisation": (
+            "The brain was registered to the ICBM 2009a MNI152 template by an affine and then a "
+            "diffeomorphic transformation (greedy, local normalised cross-correlation with a "
+            f"radius of {options.radius} voxels)."
+        ),
+    }
+
+
+def functional_methods(
+    options: FunctionalOptions,
+    smoothing: SmoothOptions,
+    figures: Mapping[str, Any],
+    atlas: str,
+) -> dict[str, str]:
+    """Sentences on the BOLD run, up to the raw ROI series; ``figures`` are those of the run."""
+    voxel_mm, reference_time = figures["voxel_mm"], figures["slice_reference_time"]
+    basis = "the volumes as acquired" if options.motion_from == "raw" else "the slice-timed volumes"
+    effective = effective_fwhm_mm(smoothing.fwhm_mm, voxel_mm, smoothing.kernel)
+    sentences = {
+        "drop_volumes": f"The first {options.drop_volumes} volumes were left out.",
+        "slice_timing": (
+            "Slice timing was not corrected."
+            if reference_time is None
+            else "Slices were shifted in time by Fourier interpolation to the slice acquired "
+            f"mid-way, {reference_time:.4g} s after the start of each volume."
+        ),
+        "realign": (
+            f"Head motion was estimated on {basis} by rigid least squares, first to the first "
+            "volume and then to the mean."
+        ),
+        "coregister": "The mean BOLD image was registered rigidly to the T1w image's tissues.",
+        "resample": (
+            "Motion correction, registration and normalisation were applied in one interpolation "
+            f"(B-spline of order {options.resample.order}) at {voxel_mm:g} mm."
+        ),
+        "smooth": (
+            "Data were not smoothed."
+            if smoothing.fwhm_mm == 0
+            else f"Data were smoothed with a Gaussian of {smoothing.fwhm_mm:g} mm FWHM "
+            f"({smoothing.kernel} kernel, effectively {effective:.3g} mm)."
+        ),
+        "roi": f"Signals were averaged over the voxels of each region ({atlas}).",
+    }
+    return sentences
+
+
+def clean_methods(options: CleanOptions, confounds: list[str]) -> dict[str, str]:
+    """Sentences on the cleaning of the ROI series."""
+    named = f"{len(confounds)} nuisance regressors ({_summary(confounds)})"
+    band = f"{options.low_hz:g} to {options.high_hz:g} Hz"
+    if options.order == "simultaneous":
+        return {
+            "clean": (
+                f"The linear trend, {named} and all frequencies outside {band} were removed in "
+                "one regression."
+            )
+        }
+    return {
+        "detrend": "The linear trend of each series was removed.",
+        "regress": f"The residuals of a regression on {named}, constant and trend were kept.",
+        "filter": f"Residuals were band-passed to {band} by an ideal filter as in DPARSF.",
+    }
+
+
+def _summary(confounds: list[str]) -> str:
+    others = [name for name in confounds if not name.startswith(("trans_", "rot_"))]
+    parts = ["the Friston 24 of head motion"] if len(others) < len(confounds) else []
+    return ", ".join([*parts, *others]) or "none"

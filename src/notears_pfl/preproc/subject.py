@@ -1,0 +1,51 @@
+"""A subject's files in, its run in MNI space out: what the rules on BOLD share."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from notears_pfl.io.failures import naming
+from notears_pfl.io.images import read_image
+from notears_pfl.io.sidecars import read_timing
+from notears_pfl.preproc.choice import functional_engines
+from notears_pfl.preproc.functional import Run, prepare_run
+from notears_pfl.preproc.normalise import Normalisation
+from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.style import functional_options
+
+
+def read_run(
+    files: Mapping[str, str | Path], affine: Any, settings: Mapping[str, Any]
+) -> tuple[Run, float]:
+    """Read and process a run; also give its repetition time.
+
+    Parameters
+    ----------
+    files : mapping
+        Paths of ``bold``, ``sidecar``, ``tissues``, ``xfm`` and ``brain``.
+    affine : array-like of shape (4, 4)
+        Affine part of the normalisation.
+    settings : mapping
+        The settings under ``preproc``.
+    """
+    timing = read_timing(files["sidecar"])
+    bold, tissues = read_image(files["bold"]), read_image(files["tissues"])
+    xfm, brain = read_image(files["xfm"]), read_image(files["brain"])
+    n_x, n_y, n_z, _ = tissues.data.shape
+    # Engines name the image they were given where they refuse it.
+    with naming(files["bold"]), functional_engines(settings["engine"]) as steps:
+        run = prepare_run(
+            bold.data,
+            bold.affine,
+            timing.repetition_time,
+            timing.slice_times,
+            np.moveaxis(tissues.data, -1, 0) / np.float32(255),
+            Grid((n_x, n_y, n_z), tissues.affine),
+            Normalisation.from_field(xfm.data, xfm.affine, affine),
+            (brain.data, brain.affine),
+            functional_options(settings),
+            steps,
+        )
+    return run, timing.repetition_time

@@ -1,0 +1,155 @@
+"""Tissue classes and intensity bias of a T1w image, each estimated given the other.
+
+log I(x) = μ_k + Σ_j β_j b_j(x) + noise: a mixture of Gaussians over fluid, grey and white
+matter with a smooth bias, fitted by expectation maximisation (Wells et al. 1996; Ashburner and
+Friston 2005). Prior probabilities of the tissues at each voxel enter where they are known.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import zoom
+
+from notears_pfl.preproc.rigid import Floats
+
+TISSUES = ("csf", "grey", "white")
+# The bias is smooth: it is estimated on voxels of this size and applied at full resolution.
+WORKING_MM = 4.0
+# Shortest half wave of the bias, mm.
+CUTOFF_MM = 60.0
+# Bias this far from one, as a standard deviation of log intensity, is expected beforehand.
+BIAS_SPREAD = 0.3
+# No tissue's log intensities are narrower than this.
+NARROWEST = 0.01
+N_ITERATIONS = 60
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class TissueModel:
+    """Means, deviations and shares (3,) of the corrected log intensities, and the bias."""
+
+    means: Floats
+    deviations: Floats
+    shares: Floats
+    coefficients: Floats
+    n_waves: tuple[int, int, int]
+    converged: bool
+
+    def bias(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """Bias field over a volume of ``shape`` that covers the same space."""
+        cube = np.zeros(self.n_waves)
+        cube[tuple(np.array(_degrees(self.n_waves)).T)] = self.coefficients
+        field = cube
+        for n, waves in zip(shape, self.n_waves, strict=True):
+            field = np.tensordot(field, _cosines(n, waves), axes=(0, 1))
+        return np.exp(field).astype(np.float32)
+
+
+def fit_tissues(t1w: Floats, mask: NDArray[np.bool_], voxel_mm: Floats) -> TissueModel:
+    """Fit the model to the voxels of ``t1w`` (x, y, z) in the brain ``mask``."""
+    factors = np.minimum(voxel_mm / WORKING_MM, 1.0)
+    coarse = zoom(t1w.astype(np.float32), factors, order=1, grid_mode=True, mode="nearest")
+    brain = zoom(mask.astype(np.float32), factors, order=1, grid_mode=True, mode="nearest") > 0.9
+    brain &= coarse > 0
+    logs = np.log(coarse[brain].astype(float))
+    extent_mm = voxel_mm * np.array(t1w.shape)
+    n_x, n_y, n_z = (max(1, int(mm / CUTOFF_MM) + 1) for mm in extent_mm)
+    basis = _basis(brain, (n_x, n_y, n_z))
+
+    means, deviations, shares = _three_means(logs)
+    coefficients: Floats = np.zeros(basis.shape[1])
+    previous, converged = -np.inf, False
+    for _ in range(N_ITERATIONS):
+        corrected = logs - basis @ coefficients
+        posterior, likelihood = _posterior(corrected, means, deviations, shares)
+        weight = posterior.sum(axis=1)
+        shares = weight / weight.sum()
+        means = posterior @ corrected / weight
+        spread = np.sum(posterior * (corrected - means[:, None]) ** 2, axis=1) / weight
+        deviations = np.sqrt(np.maximum(spread, NARROWEST**2))
+        coefficients = _update_bias(logs, basis, posterior, means, deviations)
+        if abs(likelihood - previous) < TOLERANCE:
+            converged = True
+            break
+        previous = likelihood
+    return TissueModel(means, deviations, shares, coefficients, (n_x, n_y, n_z), converged)
+
+
+def _three_means(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Start from three clusters: means, deviations and shares."""
+    means: Floats = np.quantile(values, [0.02, 0.5, 0.98])
+    for _ in range(20):
+        nearest = np.searchsorted((means[1:] + means[:-1]) / 2, values)
+        means = np.array([values[nearest == k].mean() for k in range(3)])
+    deviations = np.array([values[nearest == k].std() for k in range(3)])
+    return means, deviations, np.bincount(nearest, minlength=3) / nearest.size
+
+
+def tissue_probabilities(
+    corrected: Floats, model: TissueModel, priors: Floats | None = None
+) -> NDArray[np.float32]:
+    """Probabilities (3, n) of fluid, grey and white matter at ``corrected`` intensities (n,).
+
+    ``priors`` (3, n) replace the model's shares where given.
+    """
+    shares = model.shares if priors is None else np.maximum(priors, 1e-3)
+    logs = np.log(np.maximum(corrected, 1e-6 * np.exp(model.means[1])))
+    posterior, _ = _posterior(logs, model.means, model.deviations, shares)
+    return posterior.astype(np.float32)
+
+
+def _posterior(
+    corrected: Floats, means: Floats, deviations: Floats, shares: Floats
+) -> tuple[Floats, float]:
+    """Class probabilities (3, n) and the mean log likelihood."""
+    distance = (corrected - means[:, None]) / deviations[:, None]
+    shares = shares if shares.ndim == 2 else shares[:, None]
+    density = shares / deviations[:, None] * np.exp(-0.5 * distance**2) + 1e-300
+    # Beyond the outer means a class is not left for a wider one farther in.
+    density[1:, corrected < means[0]] = 1e-300
+    density[:-1, corrected > means[-1]] = 1e-300
+    total = density.sum(axis=0)
+    return density / total, float(np.mean(np.log(total)))
+
+
+def _update_bias(
+    logs: Floats, basis: Floats, posterior: Floats, means: Floats, deviations: Floats
+) -> Floats:
+    """Weighted least squares of log I - μ on the basis, with a prior on its size."""
+    precision = posterior / deviations[:, None] ** 2
+    weight = precision.sum(axis=0)
+    residual = logs - means @ precision / weight
+    weighted = basis * weight[:, None]
+    prior = np.mean(weight) / BIAS_SPREAD**2 * np.eye(basis.shape[1])
+    coefficients = np.linalg.solve(basis.T @ weighted + prior, weighted.T @ residual)
+    # The level of the image is no bias.
+    coefficients[0] -= (basis @ coefficients).mean() / basis[0, 0]
+    return np.asarray(coefficients)
+
+
+def _degrees(n_waves: tuple[int, int, int]) -> list[tuple[int, ...]]:
+    """Waves along the axes whose joint frequency stays within the cut-off."""
+    limits = [max(n - 1, 1) for n in n_waves]
+    return [
+        degrees
+        for degrees in product(*(range(n) for n in n_waves))
+        if sum((d / limit) ** 2 for d, limit in zip(degrees, limits, strict=True)) <= 1
+    ]
+
+
+def _cosines(n: int, n_waves: int) -> Floats:
+    """Cosines of 0 to n_waves - 1 half waves over n voxels, shape (n, n_waves)."""
+    return np.cos(np.pi * np.outer((np.arange(n) + 0.5) / n, np.arange(n_waves)))
+
+
+def _basis(brain: NDArray[np.bool_], n_waves: tuple[int, int, int]) -> Floats:
+    axes = [
+        _cosines(n, waves)[index]
+        for n, waves, index in zip(brain.shape, n_waves, np.nonzero(brain), strict=True)
+    ]
+    return np.stack(
+        [axes[0][:, i] * axes[1][:, j] * axes[2][:, k] for i, j, k in _degrees(n_waves)], 1
+    )

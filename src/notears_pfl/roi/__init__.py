@@ -1,0 +1,1 @@
+"""Regions of interest: the atlas and the signals of its regions."""

@@ -1,0 +1,98 @@
+"""ROI means of smoothed data, without smoothing the data.
+
+The mean over a region r of the smoothed image S x is ⟨1_r, S x⟩ / n = ⟨S 1_r, x⟩ / n:
+smoothing the regions once replaces smoothing every volume, exactly. Where the field of view
+ends (c = 0), S x is divided by S c, so that the void outside does not darken what is inside.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from notears_pfl.errors import SignalError
+
+Floats = NDArray[np.floating]
+Smoother = Callable[[Floats], Floats]
+
+
+def roi_weights(
+    labels: NDArray[np.integer], codes: list[int], covered: NDArray[np.bool_], smoother: Smoother
+) -> NDArray[np.float32]:
+    """Weights (n_rois, x, y, z) that turn an unsmoothed volume into means of the smoothed one.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (x, y, z)
+        Region codes.
+    codes : list of int
+        The code of every region, in the order wanted.
+    covered : ndarray of shape (x, y, z)
+        Voxels inside the field of view in every volume; no other enters a mean.
+    smoother : callable
+        Linear and its own adjoint; the identity for no smoothing.
+    """
+    reach = np.maximum(smoother(covered.astype(np.float32)), 1e-6)
+    weights = np.zeros((len(codes), *labels.shape), dtype=np.float32)
+    for weight, code in zip(weights, codes, strict=True):
+        region = (labels == code) & covered
+        if region.any():
+            weight[:] = covered * smoother(region / reach) / np.count_nonzero(region)
+    return weights
+
+
+def roi_means(
+    series: Floats,
+    near: NDArray[np.bool_],
+    labels: NDArray[np.integer],
+    codes: list[int],
+    covered: NDArray[np.bool_],
+    smoother: Smoother,
+) -> Floats:
+    """Means (volumes, n_rois) of the smoothed data, NaN where a region is out of view.
+
+    ``series`` (volumes, n) are the unsmoothed signals of the voxels ``near`` (x, y, z).
+    """
+    weights = roi_weights(labels, codes, covered, smoother)[:, near]
+    means = np.asarray(series @ weights.T, dtype=float)
+    means[:, ~weights.any(axis=1)] = np.nan
+    return means
+
+
+def roi_coverage(
+    labels: NDArray[np.integer], codes: list[int], covered: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Share of every region's voxels that lie in the field of view."""
+    largest = max(codes) + 1
+    whole = np.bincount(labels.ravel(), minlength=largest)[codes]
+    seen = np.bincount(labels[covered].ravel(), minlength=largest)[codes]
+    return np.divide(seen, whole, out=np.zeros(len(codes)), where=whole > 0)
+
+
+def check_coverage(coverage: Floats, names: list[str], minimum: float) -> None:
+    """Refuse a subject with regions outside the field of view, naming all of them."""
+    low = [
+        f"{name} {share:.0%}"
+        for name, share in zip(names, coverage, strict=True)
+        if share < minimum or share == 0
+    ]
+    if low:
+        msg = (
+            f"{len(low)} of {len(names)} ROIs have less than {minimum:.0%} of their voxels in the "
+            f"field of view: {', '.join(low)}. Lower rois.min_coverage, deselect these ROIs or "
+            "leave this subject out."
+        )
+        raise SignalError(msg)
+
+
+def check_variance(series: Floats, names: list[str]) -> None:
+    """Refuse series (volumes, n_rois) that do not vary or are not finite, naming all of them."""
+    deviation = series.std(axis=0)
+    scale = np.maximum(np.abs(series).max(axis=0), 1.0)
+    flat = [n for n, sd, s in zip(names, deviation, scale, strict=True) if not sd > 1e-9 * s]
+    if flat:
+        msg = (
+            f"{len(flat)} of {len(names)} ROI series do not vary: {', '.join(flat)}. "
+            "Look at the image there, deselect these ROIs or leave this subject out."
+        )
+        raise SignalError(msg)

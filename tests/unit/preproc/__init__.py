@@ -1,0 +1,1 @@
+"""Tests of preprocessing, with a toy head of their own."""

@@ -1,0 +1,114 @@
+"""Results of other programs are read in their own conventions.
+
+Programs stand in for themselves as scripts that write a known answer.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from notears_pfl.geometry import rigid_matrix, transform
+from notears_pfl.preproc.choice import anatomical_engines, functional_engines
+from notears_pfl.preproc.external import map_from_lps, map_from_positions, world_from_fsl
+from notears_pfl.preproc.realign import RealignOptions
+from notears_pfl.preproc.resample import Grid
+
+OWN_ANATOMY = {"bias": "own", "brain": "own", "normalise": "own"}
+OWN_RUN = {"slice_timing": "own", "realign": "own", "coregister": "own"}
+# As neurological images are stored: x counts up to the right, so FSL flips it.
+AFFINE = np.array([[3.0, 0, 0, -30], [0, 3, 0, -40], [0, 0, 4, -20], [0, 0, 0, 1]])
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Give a maker of programs on the path, each a line of Python."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("FSLOUTPUTTYPE", "NIFTI")
+
+    def write(name, code):
+        path = tmp_path / name
+        path.write_text(f"#!{sys.executable}\nimport sys\n{code}\n")
+        path.chmod(0o755)
+
+    return write
+
+
+def scaled_voxels(grid, points):
+    """Give FSL's coordinates of world ``points``: mm from the far end of a neurological x."""
+    voxels = transform(np.linalg.inv(grid.affine), points)
+    voxels[0] = grid.shape[0] - 1 - voxels[0]
+    return voxels * grid.voxel_mm[:, None]
+
+
+def test_fsl_matrices_are_turned_into_world_ones(rng):
+    moving, reference = Grid((20, 24, 16), AFFINE), Grid((30, 30, 30), np.diag([2.0, 2, 2, 1]))
+    world = rigid_matrix(np.array([2.0, -3.0, 1.0, 0.1, -0.05, 0.2]))
+    points = rng.uniform(-20, 20, size=(3, 12))
+    theirs, ours = scaled_voxels(reference, transform(world, points)), scaled_voxels(moving, points)
+    homogeneous = np.vstack([ours, np.ones(12)])
+    rows = np.linalg.lstsq(homogeneous.T, theirs.T, rcond=None)[0].T
+    fsl = np.vstack([rows, [0, 0, 0, 1]])
+
+    assert_allclose(world_from_fsl(fsl, moving, reference), world, atol=1e-9)
+
+
+def test_fields_of_spm_and_itk_give_the_same_map(rng):
+    grid = Grid((8, 9, 7), np.diag([4.0, 4, 4, 1]))
+    shift = rng.uniform(-3, 3, size=(*grid.shape, 3))
+    points = grid.points().T.reshape(*grid.shape, 3)
+    inside = transform(grid.affine, rng.uniform(1, 5, size=(3, 20)))
+
+    spm = map_from_positions((points + shift)[..., None, :], grid.affine)
+    itk = map_from_lps((shift * [-1, -1, 1])[..., None, :], grid.affine)
+
+    assert_allclose(spm.to_t1w(inside), itk.to_t1w(inside), atol=1e-4)
+    assert np.abs(spm.to_t1w(inside) - inside).max() > 0.5
+    assert_allclose(
+        spm.to_template(spm.to_t1w(grid.points()[:, 200:201])), grid.points()[:, 200:201], atol=2
+    )
+
+
+def test_the_mask_of_another_program_is_taken(program):
+    program(
+        "bet",
+        "import nibabel as nib, numpy as np\n"
+        "image = nib.load(sys.argv[1])\n"
+        "mask = (np.asarray(image.dataobj) > 5).astype('uint8')\n"
+        "nib.save(image, sys.argv[2])\n"
+        "nib.save(nib.Nifti1Image(mask, image.affine), sys.argv[2].replace('.nii', '_mask.nii'))",
+    )
+    t1w = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+
+    with anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps:
+        found = steps.find_brain(t1w, AFFINE)
+
+    np.testing.assert_array_equal(found, t1w > 5)
+
+
+def test_the_motion_of_another_program_is_taken(program):
+    program(
+        "mcflirt",
+        "import os, shutil, numpy as np\n"
+        "out = sys.argv[sys.argv.index('-out') + 1]\n"
+        "shutil.copy(sys.argv[sys.argv.index('-in') + 1], out)\n"
+        "folder = out + '.mat'\n"
+        "os.makedirs(folder)\n"
+        "for t in range(3):\n"
+        "    matrix = np.eye(4)\n"
+        "    matrix[:3, 3] = [t, 2 * t, 0]\n"
+        "    np.savetxt(os.path.join(folder, f'MAT_{t:04d}'), matrix)",
+    )
+
+    with functional_engines({**OWN_RUN, "realign": "fsl"}) as steps:
+        motion = steps.estimate_motion(np.ones((4, 4, 4, 3)), AFFINE, 2.0, RealignOptions())
+
+    # FSL's x runs against the world's.
+    assert_allclose(motion.parameters[:, :3], [[0, 0, 0], [-1, 2, 0], [-2, 4, 0]], atol=1e-9)
+
+
+def test_steps_left_to_us_stay_ours():
+    with anatomical_engines(OWN_ANATOMY) as anatomy, functional_engines(OWN_RUN) as run:
+        assert anatomy.find_brain.__module__ == "notears_pfl.preproc.brain"
+        assert run.coregister.__module__ == "notears_pfl.preproc.coregister"

@@ -1,0 +1,125 @@
+"""Planted signals of a moving head come out of the functional half, each from its region."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.ndimage import gaussian_filter1d
+
+from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
+from notears_pfl.preproc.clean import CleanOptions, clean_signals
+from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions, prepare_run
+from notears_pfl.preproc.normalise import Normalisation
+from notears_pfl.preproc.resample import Grid
+from notears_pfl.roi.extract import roi_means
+
+from .toy import CENTRE_MM, toy_brain_radius, toy_head, toy_tissues
+
+TR, N_VOLUMES, DROPPED = 2.0, 46, 4
+BETWEEN = rigid_matrix(np.array([2.0, -1.5, 1.0, 0.02, 0.01, -0.03]))
+BRIGHTNESS = np.array([1300.0, 1000.0, 850.0])
+
+
+def regions_at(points):
+    """Give the octant, 1 to 8, of template ``points`` within the brain; 0 outside."""
+    above = [(p > c).astype(int) for p, c in zip(points, CENTRE_MM, strict=True)]
+    octant = 1 + above[0] + 2 * above[1] + 4 * above[2]
+    return np.where(toy_brain_radius(points) < 1, octant, 0)
+
+
+@pytest.fixture(scope="module")
+def scan():
+    """Give a run with planted motion, slice timing and signals, and what was planted."""
+    rng = np.random.default_rng(5)
+    shape = (38, 44, 30)
+    affine = centred_affine(shape, np.array([4.5, 4.5, 5.0]), CENTRE_MM)
+    points = grid_points(shape, affine)
+    motion = gaussian_filter1d(rng.normal(size=(N_VOLUMES, 6)), 3, axis=0, mode="nearest")
+    motion *= np.array([1.0] * 3 + [0.01] * 3)
+    motion -= motion[DROPPED]
+    frequencies, phases = rng.uniform(0.02, 0.07, 8), rng.uniform(0, 6, 8)
+    slice_times = np.arange(30) * TR / 30
+
+    def signals(time):
+        return np.pad(0.005 * np.sin(2 * np.pi * frequencies * time + phases), (1, 0))
+
+    bold = np.empty((*shape, N_VOLUMES))
+    for t, matrix in enumerate(rigid_matrix(motion)):
+        head = transform(np.linalg.inv(BETWEEN) @ matrix, points)
+        baseline = np.tensordot(BRIGHTNESS, toy_tissues(head), axes=1)
+        labels = regions_at(head)
+        for k, slice_time in enumerate(slice_times):
+            change = signals(t * TR + slice_time)[labels[:, :, k]]
+            bold[:, :, k, t] = baseline[:, :, k] * (1 + change)
+    bold += 2 * rng.standard_normal(bold.shape)
+    truth = np.stack([signals(t * TR + slice_times[14])[1:] for t in range(DROPPED, N_VOLUMES)])
+    return bold, affine, slice_times, motion[DROPPED:], truth
+
+
+def run_of(scan, **changes):
+    bold, affine, slice_times, _, _ = scan
+    _, t1w_affine, brain, tissues = toy_head()
+    grid = Grid(brain.shape, t1w_affine)
+    identity = Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
+    options = replace(FunctionalOptions(drop_volumes=DROPPED), **changes)
+    return prepare_run(
+        bold, affine, TR, slice_times, tissues, grid, identity, (brain, t1w_affine), options
+    )
+
+
+@pytest.fixture(scope="module")
+def run(scan):
+    return run_of(scan)
+
+
+def means_of(run):
+    labels = regions_at(run.grid.points()).reshape(run.grid.shape)
+    smoother = SmoothOptions().smoother(run.grid)
+    return roi_means(run.series, run.near, labels, list(range(1, 9)), run.covered, smoother), labels
+
+
+def test_planted_motion_is_found(scan, run):
+    assert_allclose(run.motion.parameters[:, :3], scan[3][:, :3], atol=0.1)
+    assert_allclose(run.motion.parameters[:, 3:], scan[3][:, 3:], atol=np.radians(0.2))
+
+
+def test_each_region_shows_its_own_signal(scan, run):
+    means, _ = means_of(run)
+
+    correlation = np.corrcoef(means.T, scan[4].T)[:8, 8:]
+    assert np.diag(correlation).min() > 0.97
+    assert (correlation.argmax(axis=1) == np.arange(8)).all()
+
+
+def test_slice_timing_brings_signals_to_the_reference_time(scan, run):
+    without, _ = means_of(run_of(scan, slice_timing=False))
+    corrected, _ = means_of(run)
+
+    def error(means):
+        relative = means / means.mean(axis=0) - 1
+        return np.sqrt(np.mean((relative - scan[4] + scan[4].mean(axis=0)) ** 2))
+
+    assert run.reference_time == pytest.approx(14 * TR / 30)
+    assert error(corrected) < error(without)
+
+
+def test_cleaning_the_means_equals_the_means_of_the_cleaned_smoothed_image(run):
+    options, motion = CleanOptions(), run.motion.parameters
+    means, labels = means_of(run)
+    voxelwise = run.cleaned(SmoothOptions(), motion, TR, options)
+
+    cleaned = clean_signals(means, motion, TR, options)
+    for code in range(1, 9):
+        expected = voxelwise[(labels == code) & run.covered].mean(axis=0)
+        assert_allclose(cleaned[:, code - 1], expected, atol=1e-3 * cleaned.std())
+
+
+def test_tissue_signals_and_figures_are_those_of_the_run(run):
+    signals, figures = run.tissue_signals(), run.figures()
+
+    assert_allclose(signals.mean(), [1300, 850], rtol=0.05)
+    assert figures["n_volumes"] == N_VOLUMES - DROPPED
+    assert figures["brain_coverage"] > 0.95
+    assert 0.02 < figures["mean_fd_power_mm"] < 1
+    assert figures["bold_t1w_agreement"] > 0.7

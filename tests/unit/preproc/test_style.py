@@ -1,0 +1,43 @@
+"""A style gives its values, and any setting that is spelled out stands."""
+
+import pytest
+
+from notears_pfl.preproc.style import clean_options, functional_options, smooth_options
+
+
+@pytest.fixture
+def settings():
+    return {
+        "style": "dparsf",
+        "drop_volumes": 10,
+        "slice_timing": True,
+        "motion_from": "style",
+        "resample": {"voxel_mm": 3, "order": 2},
+        "smooth": {"fwhm_mm": 6, "kernel": "style"},
+        "clean": {"order": "style", "band_hz": [0.01, 0.08]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [("dparsf", ("slice_timed", "spm", "dparsf")), ("modern", ("raw", "gaussian", "simultaneous"))],
+)
+def test_settings_left_to_the_style_take_its_values(settings, style, expected):
+    settings["style"] = style
+
+    found = (
+        functional_options(settings).motion_from,
+        smooth_options(settings).kernel,
+        clean_options(settings).order,
+    )
+
+    assert found == expected
+
+
+def test_a_setting_that_is_spelled_out_stands(settings):
+    settings |= {"style": "modern", "motion_from": "slice_timed"}
+    settings["clean"]["order"] = "dparsf"
+
+    assert functional_options(settings).motion_from == "slice_timed"
+    assert clean_options(settings).order == "dparsf"
+    assert smooth_options(settings).kernel == "gaussian"

@@ -1,0 +1,44 @@
+"""Runs that cannot be processed are refused with the reason."""
+
+import numpy as np
+import pytest
+
+from notears_pfl.errors import SignalError
+from notears_pfl.preproc.volumes import check_volumes, drop_volumes
+
+
+def bold(n_volumes):
+    return np.arange(1.0, 9)[:, None].repeat(n_volumes, 1).reshape(2, 2, 2, n_volumes)
+
+
+def spoilt(value):
+    run = bold(6)
+    run[0, 1, 1, 3] = value
+    return run
+
+
+def test_the_first_volumes_are_left_out():
+    run = bold(6) + np.arange(6)
+
+    assert drop_volumes(run, 2)[0, 0, 0].tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("run", "tr", "message"),
+    [
+        (bold(1), 2.0, r"several volumes; its shape is \(2, 2, 2, 1\)"),
+        (bold(6)[..., 0], 2.0, "several volumes"),
+        (bold(6), 0.0, "RepetitionTime is 0; it must be seconds above 0"),
+        (bold(6), 2000.0, "RepetitionTime is 2000"),
+        (spoilt(np.nan), 2.0, r"Volumes \[3\] hold values that are not finite"),
+        (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[2, 5\] are zero throughout"),
+    ],
+)
+def test_unusable_runs_are_refused(run, tr, message):
+    with pytest.raises(SignalError, match=message):
+        check_volumes(run, tr)
+
+
+def test_dropping_all_volumes_is_refused():
+    with pytest.raises(SignalError, match="Dropping 10 of 11 volumes leaves no series"):
+        drop_volumes(bold(11), 10)

@@ -1,0 +1,75 @@
+"""ROI means of smoothed data, with the field of view respected."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from notears_pfl.errors import SignalError
+from notears_pfl.preproc.smooth import smooth
+from notears_pfl.roi.extract import check_coverage, check_variance, roi_coverage, roi_weights
+
+SMOOTH = partial(smooth, voxel_mm=np.full(3, 3.0), fwhm_mm=6.0, kernel="spm")
+
+
+@pytest.fixture
+def labels():
+    """Give two regions of a small volume, numbered out of order."""
+    volume = np.zeros((16, 15, 14), dtype=int)
+    volume[3:8, 4:9, 4:9] = 7
+    volume[9:13, 5:10, 5:9] = 2
+    return volume
+
+
+def test_weights_give_the_means_of_the_volume(labels, rng):
+    volume = rng.normal(size=labels.shape)
+
+    weights = roi_weights(labels, [2, 7], np.ones(labels.shape, bool), np.asarray)
+
+    assert_allclose(np.tensordot(weights, volume, 3), [volume[labels == c].mean() for c in (2, 7)])
+
+
+def test_smoothed_weights_give_the_means_of_the_smoothed_volume(labels, rng):
+    # Far from the faces, so that nothing is divided by the reach of the kernel.
+    labels = np.pad(labels, 10)
+    volume = rng.normal(size=labels.shape)
+
+    weights = roi_weights(labels, [2, 7], np.ones(labels.shape, bool), SMOOTH)
+
+    expected = [SMOOTH(volume)[labels == code].mean() for code in (2, 7)]
+    assert_allclose(np.tensordot(weights, volume, 3), expected, atol=1e-6)
+    assert np.abs(expected - np.array([volume[labels == c].mean() for c in (2, 7)])).min() > 1e-3
+
+
+def test_the_void_outside_the_field_of_view_does_not_darken_a_region(labels):
+    covered = np.ones(labels.shape, bool)
+    covered[:6] = False
+    volume = np.where(covered, 100.0, 0.0)
+
+    weights = roi_weights(labels, [2, 7], covered, SMOOTH)
+
+    assert_allclose(np.tensordot(weights, volume, 3), 100, rtol=1e-4)
+    assert not weights[:, :6].any()
+
+
+def test_coverage_is_the_share_of_voxels_in_view(labels):
+    covered = np.ones(labels.shape, bool)
+    covered[:6] = False
+
+    assert_allclose(roi_coverage(labels, [2, 7], covered), [1, 2 / 5])
+
+
+def test_regions_out_of_view_are_refused_all_at_once():
+    names = ["PreCG.L", "CRBL10.R", "Vermis10"]
+
+    with pytest.raises(SignalError, match=r"2 of 3 ROIs .* 50%.*: CRBL10.R 20%, Vermis10 0%"):
+        check_coverage(np.array([1.0, 0.2, 0.0]), names, minimum=0.5)
+    check_coverage(np.array([1.0, 0.5, 0.9]), names, minimum=0.5)
+
+
+def test_series_that_do_not_vary_are_refused_all_at_once(rng):
+    series = rng.normal(size=(20, 3)) * [1, 0, np.nan] + 1000
+
+    with pytest.raises(SignalError, match=r"2 of 3 ROI series do not vary: CRBL10.R, Vermis10"):
+        check_variance(series, ["PreCG.L", "CRBL10.R", "Vermis10"])

@@ -1,0 +1,104 @@
+"""Preprocessing of a small study: what it writes, what a change reruns, what a bad file costs."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from .conftest import StudyFolder, new_study, shrink
+
+SUBJECTS = ["COIMDD001", "COIMDD002", "COIHC001", "COIHC002"]
+FILES = [
+    "preproc/sub-{0}/anat/sub-{0}_desc-preproc_T1w.nii.gz",
+    "preproc/sub-{0}/anat/sub-{0}_desc-preproc_T1w.json",
+    "preproc/sub-{0}/anat/sub-{0}_desc-brain_mask.nii.gz",
+    "preproc/sub-{0}/anat/sub-{0}_probseg.nii.gz",
+    "preproc/sub-{0}/anat/sub-{0}_from-MNI152_to-T1w_xfm.nii.gz",
+    "preproc/sub-{0}/func/sub-{0}_task-rest_desc-motion_timeseries.tsv",
+    "preproc/sub-{0}/func/sub-{0}_task-rest_desc-confounds_timeseries.tsv",
+    "timeseries/sub-{0}_seg-AAL116_desc-raw_timeseries.tsv",
+    "timeseries/sub-{0}_seg-AAL116_desc-raw_timeseries.json",
+    "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.tsv",
+    "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.json",
+]
+CLEAN, BOLD, T1W = {"clean_timeseries": 4}, {"functional": 4}, {"anatomical": 4}
+
+
+@pytest.fixture(scope="module")
+def preprocessed_once(tmp_path_factory):
+    """Give a study of one site whose preprocessing was run once; never changed."""
+    study = shrink(new_study(tmp_path_factory.mktemp("preprocessed")))
+    study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
+    study.run("preprocessing")
+    return study
+
+
+@pytest.fixture
+def preprocessed(preprocessed_once, tmp_path):
+    """Give a copy of it that may be changed."""
+    shutil.copytree(preprocessed_once.path, tmp_path / "study")
+    return StudyFolder(tmp_path / "study")
+
+
+def report_of(study, subject):
+    path = study.path / f"results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json"
+    return json.loads(path.read_text())
+
+
+def test_every_subject_gets_all_its_files_and_a_report(preprocessed_once):
+    written = set(preprocessed_once.checksums())
+
+    for subject in SUBJECTS:
+        assert {f"results/{name.format(subject)}" for name in FILES} <= written
+        report = report_of(preprocessed_once, subject)
+        assert report["status"] == "ok"
+        assert report["n_volumes"] == 60
+        assert report["degrees_of_freedom"] > 5
+        assert report["template_agreement"] > 0.8
+        assert "surrogate" in report["methods"]["roi"]
+
+
+def test_clean_series_are_in_the_band_and_named(preprocessed_once):
+    path = preprocessed_once.path / "results" / FILES[9].format("COIHC001")
+    series = pd.read_csv(path, sep="\t", na_values="n/a")
+
+    rois = pd.read_csv(preprocessed_once.path / "config/rois.tsv", sep="\t")
+    assert series.columns.tolist() == rois["abbreviation"].tolist()
+    assert series.shape == (60, 116)
+    assert series.loc[:, rois["selected"].tolist()].notna().all(axis=None)
+    power = np.abs(np.fft.rfft(series.fillna(0), axis=0)) ** 2
+    frequencies = np.fft.rfftfreq(60, 2.5)
+    within = (frequencies > 0.005) & (frequencies < 0.085)
+    assert power[within].sum() > 0.95 * power.sum()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"preproc__clean__band_hz": [0.01, 0.1]}, CLEAN),
+        ({"preproc__clean__motion": "six"}, CLEAN),
+        ({"rois__min_coverage": 0.4}, CLEAN),
+        ({"preproc__smooth__fwhm_mm": 8}, BOLD | CLEAN),
+        ({"preproc__engine__brain": "fsl"}, T1W | BOLD | CLEAN),
+    ],
+)
+def test_a_change_reruns_what_depends_on_it_and_nothing_else(preprocessed, changes, expected):
+    preprocessed.edit_config(**changes)
+
+    jobs = preprocessed.jobs("preprocessing")
+
+    assert {rule: n for rule, n in jobs.items() if rule != "preprocessing"} == expected
+
+
+def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preprocessed):
+    bold = preprocessed.path / "results/bids/sub-COIHC001/func/sub-COIHC001_task-rest_bold.nii.gz"
+    bold.write_bytes(bold.read_bytes()[:50_000])
+
+    preprocessed.run("preprocessing", "--rerun-triggers", "mtime")
+
+    failed = report_of(preprocessed, "COIHC001")
+    assert failed["status"] == "failed"
+    assert "sub-COIHC001_task-rest_bold.nii.gz: cannot be read as a NIfTI" in failed["reason"]
+    assert report_of(preprocessed, "COIHC002")["status"] == "ok"

@@ -1,0 +1,127 @@
+RUN_SETTINGS = {
+    key: config["preproc"][key]
+    for key in (
+        "style",
+        "drop_volumes",
+        "slice_timing",
+        "motion_from",
+        "resample",
+        "smooth",
+    )
+} | {
+    "engine": {
+        step: config["preproc"]["engine"][step]
+        for step in ("slice_timing", "realign", "coregister")
+    }
+}
+
+
+rule brain_template:
+    output:
+        t1w="results/preproc/template/tpl-MNI152_desc-brain_T1w.nii.gz",
+        tissues="results/preproc/template/tpl-MNI152_probseg.nii.gz",
+        brain="results/preproc/template/tpl-MNI152_desc-brain_mask.nii.gz",
+    log:
+        "logs/brain_template.log",
+    conda:
+        "../../envs/preproc.yaml"
+    params:
+        resolution_mm=2,
+        code=code_of("brain_template"),
+    message:
+        "Preprocessing: the MNI152 brain, its tissues and mask"
+    script:
+        "../../scripts/brain_template.py"
+
+
+rule anatomical:
+    input:
+        t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+        template_t1w=rules.brain_template.output.t1w,
+        template_tissues=rules.brain_template.output.tissues,
+        template_brain=rules.brain_template.output.brain,
+    output:
+        t1w="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
+        brain="results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
+        tissues="results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
+        xfm="results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
+        report="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
+    log:
+        "logs/anatomical/sub-{subject}.log",
+    conda:
+        "../../envs/preproc.yaml"
+    threads: 1
+    resources:
+        mem_mb=2500,
+    params:
+        engine={
+            step: config["preproc"]["engine"][step]
+            for step in ("bias", "brain", "normalise")
+        },
+        code=code_of("anatomical"),
+    message:
+        "Preprocessing: T1w of sub-{wildcards.subject}"
+    script:
+        "../../scripts/anatomical.py"
+
+
+rule functional:
+    input:
+        bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+        sidecar="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+        tissues=rules.anatomical.output.tissues,
+        xfm=rules.anatomical.output.xfm,
+        anatomy=rules.anatomical.output.report,
+        brain=rules.brain_template.output.brain,
+        labels=rules.atlas.output.labels,
+        atlas=rules.atlas.output.report,
+    output:
+        series="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.tsv",
+        motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
+        confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+        report="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.json",
+    log:
+        "logs/functional/sub-{subject}.log",
+    conda:
+        "../../envs/preproc.yaml"
+    threads: 1
+    resources:
+        mem_mb=2500,
+    params:
+        preproc=RUN_SETTINGS,
+        rois=STUDY.rois.index.tolist(),
+        code=code_of("functional"),
+    message:
+        "Preprocessing: BOLD of sub-{wildcards.subject}, to raw ROI signals"
+    script:
+        "../../scripts/functional.py"
+
+
+rule clean_bold:
+    input:
+        bold=rules.functional.input.bold,
+        sidecar=rules.functional.input.sidecar,
+        tissues=rules.anatomical.output.tissues,
+        xfm=rules.anatomical.output.xfm,
+        anatomy=rules.anatomical.output.report,
+        brain=rules.brain_template.output.brain,
+        motion=rules.functional.output.motion,
+        confounds=rules.functional.output.confounds,
+        report=rules.functional.output.report,
+    output:
+        bold="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.nii.gz",
+        report="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.json",
+    log:
+        "logs/clean_bold/sub-{subject}.log",
+    conda:
+        "../../envs/preproc.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+    params:
+        preproc=RUN_SETTINGS | {"clean": config["preproc"]["clean"]},
+        code=code_of("clean_bold"),
+    message:
+        "Preprocessing: cleaned image of sub-{wildcards.subject}, voxel by voxel"
+    script:
+        "../../scripts/clean_bold.py"
