@@ -7,11 +7,51 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/ingest.smk"
-include: "workflow/rules/report.smk"
+
+
+if KIND == "phantom":
+
+    include: "workflow/rules/phantom.smk"
+    include: "workflow/rules/roi.smk"
+    include: "workflow/rules/preproc.smk"
+
+else:
+
+    include: "workflow/rules/timeseries.smk"
+
+
+include: "workflow/rules/cohort.smk"
+include: "workflow/rules/network.smk"
+include: "workflow/rules/analysis.smk"
+include: "workflow/rules/simulate.smk"
+
+
+if KIND == "phantom":
+
+    include: "workflow/rules/truth.smk"
+    include: "workflow/rules/report.smk"
 
 
 rule all:
+    default_target: True
     input:
-        rules.validate_bids.output,
-        rules.phantom_figure.output,
+        rules.cohort.output,
+        rules.degree.output,
+        rules.overlap.output,
+        rules.scale_audit.output,
+        [rules.phantom_cohort.input, rules.truth.output] if KIND == "phantom" else [],
+
+
+rule preprocessing:
+    input:
+        rules.cohort.input.reports,
+
+
+rule simulation:
+    input:
+        rules.simulation_metrics.output,
+        rules.simulation_page.output,
+        expand(
+            rules.simulation_figure.output,
+            experiment=SIMULATED_RUNS["experiment"].unique(),
+        ),

@@ -6,23 +6,48 @@ SRC = Path(workflow.basedir) / "src"
 sys.path.insert(0, str(SRC))
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint
+from notears_pfl.ingest.participants import (
+    sites_with_both_groups,
+    standard_participants,
+)
+from notears_pfl.io.series_files import series_path
 from notears_pfl.io.study import read_study
+from notears_pfl.io.tables import read_table
 from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 
+KIND = config.get("source", {}).get("kind")
+
 try:
     STUDY = read_study(config, Path(workflow.basedir) / "workflow/schemas", CONFIG_NAME)
+    if KIND == "phantom":
+        PARTICIPANTS_TABLE = "results/bids/participants.tsv"
+        SUBJECTS = list_subjects(STUDY.sites, STUDY.groups)
+    else:
+        PARTICIPANTS_TABLE = config["source"]["participants"]
+        SUBJECTS = standard_participants(
+            read_table(PARTICIPANTS_TABLE),
+            config["source"]["site_column"],
+            config["source"]["group_column"],
+            PARTICIPANTS_TABLE,
+        )
+    SITES, LEFT_OUT = sites_with_both_groups(SUBJECTS, STUDY.groups, PARTICIPANTS_TABLE)
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
-SITES = STUDY.sites.index.tolist()
+for line in LEFT_OUT:
+    logger.warning(line)
+
+SUBJECTS.index = SUBJECTS["participant_id"].str.removeprefix("sub-").rename("subject")
 GROUPS = list(STUDY.groups)
 SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
-SUBJECTS = list_subjects(STUDY.sites, STUDY.groups).set_index("subject", drop=False)
+PARTICIPANTS = SUBJECTS["participant_id"].tolist()
+GROUP_SITES = [(group, site) for group in GROUPS for site in SITES]
 
 
 wildcard_constraints:

@@ -1,4 +1,4 @@
-FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site")["subject"].tolist()
+FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site").index.tolist()
 
 
 rule phantom_figure:
@@ -28,3 +28,9 @@ rule phantom_figure:
         "Phantom: the cohort at a glance"
     script:
         "../../scripts/phantom_figure.py"
+
+
+rule phantom_cohort:
+    input:
+        rules.validate_bids.output,
+        rules.phantom_figure.output,

@@ -35,13 +35,13 @@ beside this dataset, in ../phantom/truth.
 
 
 def list_subjects(sites: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFrame:
-    """Name every subject: columns ``subject``, ``site``, ``group``; patients first at each site.
+    """Name every subject: ``participant_id``, ``site``, ``group``; patients first at each site.
 
     A subject keeps its name, and so its random draws, when other counts change.
     """
     columns = ("phantom_patients", "phantom_controls")
     rows = [
-        {"subject": f"{site}{group}{number:03d}", "site": site, "group": group}
+        {"participant_id": f"sub-{site}{group}{number:03d}", "site": site, "group": group}
         for site, counts in sites.iterrows()
         for group, column in zip(groups, columns, strict=True)
         for number in range(1, counts[column] + 1)
@@ -52,11 +52,10 @@ def list_subjects(sites: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFrame:
 def participants_table(subjects: pd.DataFrame, patients: str, seed: int) -> pd.DataFrame:
     """Content of participants.tsv for the subjects of :func:`list_subjects`."""
     people = [
-        draw_person(stream(seed, "person", subject), group == patients)
-        for subject, group in zip(subjects["subject"], subjects["group"], strict=True)
+        draw_person(stream(seed, "person", name), group == patients)
+        for name, group in zip(subjects["participant_id"], subjects["group"], strict=True)
     ]
-    ids = pd.DataFrame({"participant_id": "sub-" + subjects["subject"]})
-    return ids.join(subjects[["site", "group"]]).join(pd.DataFrame(people))
+    return subjects.join(pd.DataFrame(people))
 
 
 def draw_person(rng: np.random.Generator, is_patient: bool) -> dict[str, Any]:

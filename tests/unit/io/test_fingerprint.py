@@ -39,3 +39,13 @@ def test_editing_other_code_does_not(tree):
     (tree / "src" / "notears_pfl" / "sub" / "c.py").write_text("C = 2\n")
 
     assert fingerprint(tree) == before
+
+
+def test_code_that_a_function_imports_on_demand_does_not_count(tree):
+    lazy = tree / "src" / "notears_pfl" / "__init__.py"
+    lazy.write_text("def load():\n    from notears_pfl.sub import c\n")
+    before = fingerprint(tree)
+
+    (tree / "src" / "notears_pfl" / "sub" / "c.py").write_text("C = 2\n")
+
+    assert fingerprint(tree) == before

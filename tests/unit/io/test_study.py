@@ -55,6 +55,7 @@ def test_the_default_study_is_the_papers(config):
         ("rois.n_selected", 57, r"rois.tsv: 56 regions are selected, 57 are announced"),
         ("sites", "config/nowhere.tsv", "config/nowhere.tsv: no such table"),
         ("phantom.signal.band_hz", [0.01, 0.2], r"Nyquist frequency of site COI, 0.2 Hz .TR 2.5 s"),
+        ("preproc.clean.band_hz", [0.01, 0.19], r"clean.band_hz reaches 0.19 Hz.*site HKH, 0.1852"),
         ("phantom.network.weight_range", [0.8, 0.5], r"weight_range is \[0.8, 0.5\]: the first"),
         ("phantom.network.shared_edges", 1540, "asks for 1576 different edges.*room for 1540"),
     ],

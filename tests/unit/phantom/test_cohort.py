@@ -15,7 +15,7 @@ def sites():
 def test_every_site_has_its_patients_and_controls(sites):
     subjects = list_subjects(sites, ("MDD", "HC"))
 
-    assert subjects["subject"].is_unique
+    assert subjects["participant_id"].is_unique
     assert subjects.groupby(["site", "group"]).size().to_dict() == {
         ("COI", "MDD"): 2, ("COI", "HC"): 2, ("HUH", "MDD"): 3, ("HUH", "HC"): 2,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The phantom study end to end: valid BIDS, the same bytes, and only what changed runs again."""
+"""The phantom cohort: valid BIDS, the same bytes, and only what changed runs again."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_a_dataset_that_is_not_bids_is_refused_with_the_validators_words(finishe
     (finished.path / "results/bids/dataset_description.json").write_text("{}")
     (finished.path / "results/bids_validation.json").unlink()
 
-    done = finished.snakemake("--cores", "1", "--rerun-triggers", "input")
+    done = finished.snakemake("--cores", "1", "--rerun-triggers", "input", "--", "phantom_cohort")
 
     assert done.returncode != 0
     assert "results/bids is not valid BIDS" in done.stderr
@@ -71,20 +71,20 @@ def test_a_dataset_that_is_not_bids_is_refused_with_the_validators_words(finishe
 
 
 def test_a_second_run_does_nothing_and_says_so(finished_run):
-    again = finished_run.run()
+    again = finished_run.run("phantom_cohort")
 
     assert "Nothing to be done" in again.stderr + again.stdout
 
 
 def test_the_same_seed_gives_the_same_bytes(finished_run, small_study):
-    small_study.run("--cores", "1")
+    small_study.run("--cores", "1", "phantom_cohort")
 
     assert small_study.checksums() == finished_run.checksums()
 
 
 def test_another_seed_changes_all_that_depends_on_chance(finished_run, small_study):
     small_study.edit_config(seed=20231)
-    small_study.run()
+    small_study.run("phantom_cohort")
 
     mine, others = finished_run.checksums(), small_study.checksums()
     changed = {name for name in mine if mine[name] != others[name]}
@@ -122,13 +122,13 @@ TEMPLATE, NETWORKS, SCANS = {"phantom_template": 1}, {"phantom_networks": 1}, {"
 def test_a_changed_setting_reruns_what_depends_on_it(finished, changes, expected):
     finished.edit_config(**changes)
 
-    assert finished.jobs() == {**expected, "validate_bids": 1, "phantom_figure": 1}
+    assert finished.jobs("phantom_cohort") == {**expected, "validate_bids": 1, "phantom_figure": 1}
 
 
 def test_a_changed_protocol_reruns_its_site_alone(finished):
     finished.edit_table("sites", lambda sites: sites.assign(echo_time_ms=["30", "32"]))
 
-    jobs = finished.jobs()
+    jobs = finished.jobs("phantom_cohort")
 
     assert jobs["phantom_subject"] == 4
     assert "phantom_template" not in jobs
@@ -138,11 +138,15 @@ def test_a_changed_protocol_reruns_its_site_alone(finished):
 def test_a_subject_more_runs_alone(finished):
     finished.edit_table("sites", lambda sites: sites.assign(phantom_controls=["2", "3"]))
 
-    assert finished.jobs() == {"phantom_subject": 1, "phantom_dataset": 1, "validate_bids": 1}
+    assert finished.jobs("phantom_cohort") == {
+        "phantom_subject": 1,
+        "phantom_dataset": 1,
+        "validate_bids": 1,
+    }
 
 
 def test_a_killed_run_leaves_nothing_half_done_and_goes_on(finished_run, small_study):
-    run = small_study.start("--cores", "2")
+    run = small_study.start("--cores", "2", "phantom_cohort")
     deadline = time.monotonic() + 300
     while not list((small_study.path / "results").glob("bids/*/func/*bold.nii.gz")):
         assert time.monotonic() < deadline, "no scan was ever written"
@@ -155,7 +159,7 @@ def test_a_killed_run_leaves_nothing_half_done_and_goes_on(finished_run, small_s
     assert left.items() <= complete.items()
 
     assert small_study.snakemake("--unlock").returncode == 0
-    small_study.run("--rerun-incomplete")
+    small_study.run("--rerun-incomplete", "phantom_cohort")
     assert whole_files(small_study) == complete
 
 

@@ -1,0 +1,32 @@
+"""Rule ``cohort``: who is in the study and why not, in which half, and who they are."""
+
+from notears_pfl.cohort.assemble import assemble_cohort
+from notears_pfl.cohort.exclusion import Limits
+from notears_pfl.cohort.tables import described_columns, flow_table, table_one
+from notears_pfl.ingest.participants import standard_participants
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.sidecars import read_sidecar
+from notears_pfl.io.tables import read_table, write_table
+
+with rule_log(snakemake.log[0]):
+    params = snakemake.params
+    path = snakemake.input.participants
+    participants = standard_participants(read_table(path), **params.columns, name=path)
+    reports = zip(params.participants, snakemake.input.reports, strict=True)
+    cohort = assemble_cohort(
+        participants,
+        {name: read_sidecar(report) for name, report in reports},
+        params.groups,
+        params.sites,
+        Limits(**params.limits),
+        params.discovery_share,
+        params.seed,
+    )
+    included = cohort[cohort["included"]]
+    write_table(cohort, snakemake.output.participants, index=False)
+    write_table(flow_table(cohort), snakemake.output.flow, index=False)
+    write_table(
+        table_one(included, params.groups, described_columns(included, params.describe)),
+        snakemake.output.table_one,
+        index=False,
+    )

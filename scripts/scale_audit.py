@@ -1,0 +1,24 @@
+"""Rule ``scale_audit``: how far the directions rest on the scale of the data."""
+
+from notears_pfl.analysis.scale_audit import scale_audit
+from notears_pfl.cohort.samples import site_samples
+from notears_pfl.io.networks import read_discovery_series, read_networks
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table, write_table
+
+with rule_log(snakemake.log[0]):
+    params, inputs = snakemake.params, snakemake.input
+    cohort = read_table(inputs.cohort)
+    paths = dict(zip(params.participants, inputs.series, strict=True))
+    series = {
+        group: read_discovery_series(cohort, group, paths, params.rois) for group in params.groups
+    }
+    samples = {
+        (group, site): site_samples(series[group][site], params.scale).x
+        for group, site in params.group_sites
+    }
+    networks, other = (
+        read_networks(p, params.group_sites) for p in (inputs.networks, inputs.other)
+    )
+    audit = scale_audit(samples, networks, other, params.edge_threshold, params.sort_threshold)
+    write_table(audit, snakemake.output.table, index=False)

@@ -1,0 +1,1 @@
+"""Read estimated networks: degree, overlap, site-specific connections, and what they rest on."""

@@ -1,0 +1,40 @@
+"""How many connections each result has, with direction and without."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from notears_pfl.analysis.edges import undirected
+from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
+
+
+def connection_counts(
+    edges: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str]
+) -> pd.DataFrame:
+    """Count connections of each kind, directed and undirected.
+
+    Directions rest on the scale of the data, skeletons much less: what holds for both columns
+    is the safer finding.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``result``, ``who``, ``directed`` and ``undirected``.
+    """
+    directed, skeleton = (_counts(table, groups, sites) for table in (edges, undirected(edges)))
+    return pd.DataFrame({"directed": directed, "undirected": skeleton}).reset_index(
+        names=["result", "who"]
+    )
+
+
+def _counts(
+    edges: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str]
+) -> dict[tuple[str, str], int]:
+    overlap = overlapping_connections(edges, groups, sites)["found_in"]
+    alone = site_specific_connections(edges)["group"]
+    counts = {("edges over all sites", g): int((edges["group"] == g).sum()) for g in groups}
+    for who in (*(f"{group} only" for group in groups), "both"):
+        counts["at every site", who] = int((overlap == who).sum())
+    for group in groups:
+        counts["at exactly one site", group] = int((alone == group).sum())
+    return counts

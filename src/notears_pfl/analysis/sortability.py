@@ -1,0 +1,59 @@
+"""How much of a network's direction the scale of the data alone would give.
+
+Scores of NOTEARS' kind follow the variances of the variables (Reisach et al. 2021, 2023): where
+variance, or the share of it that the other variables explain, grows along the edges, sorting the
+variables by it already gives the directions.
+"""
+
+import numpy as np
+from sklearn.linear_model import LassoLarsIC
+
+
+def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
+    """Share of the pairs joined by a directed path along which ``score`` grows; ties count half.
+
+    Parameters
+    ----------
+    adjacency : bool ndarray of shape (d, d)
+        Acyclic; entry (i, j) is i → j.
+    score : ndarray of shape (d,)
+        For example the variances (var-sortability) or :func:`explained_shares` (R²-sortability).
+
+    Returns
+    -------
+    float
+        1 where sorting gives every direction, 0.5 where it says nothing; NaN without edges.
+    """
+    reachable = np.zeros(adjacency.shape, dtype=bool)
+    longer = adjacency.astype(bool)
+    while longer.any():
+        reachable |= longer
+        longer = (longer.astype(float) @ adjacency.astype(float)) > 0
+    starts, ends = np.nonzero(reachable)
+    if not len(starts):
+        return float("nan")
+    grows = np.sign(score[ends] - score[starts])
+    return float((grows + 1).mean() / 2)
+
+
+def explained_shares(x: np.ndarray) -> np.ndarray:
+    """R² of each column of ``x`` regressed on all the others: 1 − 1 / diag(corr⁻¹)."""
+    correlation = np.corrcoef(x, rowvar=False)
+    return 1 - 1 / np.diag(np.linalg.pinv(correlation, hermitian=True))
+
+
+def sort_and_regress(x: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Regress each column on those of smaller ``score``, sparsely; weights of shape (d, d).
+
+    Reisach's baseline: the lasso with the penalty that the Bayesian information criterion picks.
+    """
+    order = np.argsort(score, kind="stable")
+    weights = np.zeros((x.shape[1], x.shape[1]))
+    for position in range(1, len(order)):
+        earlier, target = order[:position], order[position]
+        # Least squares first, so that strong and weak predictors are penalised alike.
+        slopes, *_ = np.linalg.lstsq(x[:, earlier], x[:, target], rcond=None)
+        size = np.abs(slopes)
+        lasso = LassoLarsIC(criterion="bic").fit(x[:, earlier] * size, x[:, target])
+        weights[earlier, target] = lasso.coef_ * size
+    return weights

@@ -1,0 +1,1 @@
+"""Who is in the study, why not, in which half, and with what samples."""

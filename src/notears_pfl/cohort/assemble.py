@@ -1,0 +1,66 @@
+"""Put the cohort together: every subject ever seen, its quality, its place in the study."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
+from notears_pfl.cohort.split import split_subjects
+
+# Columns of quality, and the keys of a subject's report that they come from.
+QUALITY = {
+    "n_volumes": "n_volumes",
+    "mean_fd_mm": "mean_fd_power_mm",
+    "share_fd_above": "share_fd_power_mm_above_0.5",
+    "mean_dvars_percent": "mean_dvars_percent",
+    "median_tsnr": "median_tsnr",
+    "template_agreement": "template_agreement",
+    "degrees_of_freedom": "degrees_of_freedom",
+}
+
+
+def assemble_cohort(
+    participants: pd.DataFrame, reports: Mapping[str, Mapping[str, Any]], groups: tuple[str, str],
+    sites: Sequence[str], limits: Limits, discovery_share: float, seed: int,
+) -> pd.DataFrame:  # fmt: skip
+    """Judge, then split, the participants.
+
+    Parameters
+    ----------
+    participants : DataFrame
+        ``participant_id``, ``site``, ``group`` and whatever else describes a person.
+    reports : mapping of str to mapping
+        Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
+        failure, and the figures of ``QUALITY``. Figures that participants already have stay.
+    groups : tuple of str
+        Patients and controls.
+    sites : sequence of str
+        The sites that have both groups.
+    limits : Limits
+        What a scan must meet.
+    discovery_share : float
+        Share of the included subjects of each site and group in discovery.
+    seed : int
+        Of the study.
+
+    Returns
+    -------
+    DataFrame
+        The participants with the columns of ``QUALITY``, ``failure``, ``included``,
+        ``exclusion`` (why not) and ``split``.
+    """
+    ids = participants["participant_id"]
+    own = [reports.get(name, {"status": "failed", "reason": "no scan was found"}) for name in ids]
+    quality = pd.DataFrame(
+        [{column: report.get(key) for column, key in QUALITY.items()} for report in own],
+        index=participants.index,
+    ).astype(float)
+    new = [column for column in quality if column not in participants]
+    subjects = participants.join(quality[new])
+    subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
+    subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
+    subjects["included"] = subjects["exclusion"] == ""
+    split = split_subjects(subjects[subjects["included"]], groups, discovery_share, seed)
+    subjects["split"] = split.reindex(subjects.index, fill_value="")
+    return subjects

@@ -1,0 +1,60 @@
+"""Who is included: every subject ever seen gets an answer, and those left out a reason."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a scan must meet; the settings of ``cohort.limits``."""
+
+    max_mean_fd_mm: float
+    max_share_fd_above: float
+    min_volumes: int
+
+
+def exclusion_reasons(
+    subjects: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str], limits: Limits
+) -> pd.Series:
+    """Say why each subject is left out; an empty text means that it is included.
+
+    Parameters
+    ----------
+    subjects : DataFrame
+        One row per subject with ``site``, ``group``, ``failure`` (why its processing failed, or
+        empty), ``mean_fd_mm``, ``share_fd_above`` and ``n_volumes``. A figure that is missing
+        is not judged.
+    groups : tuple of str
+        The labels that take part.
+    sites : sequence of str
+        The sites that have both groups.
+    limits : Limits
+        What to ask for.
+    """
+    reasons = [
+        "; ".join(_reasons(row, groups, sites, limits)) for row in subjects.to_dict("records")
+    ]
+    return pd.Series(reasons, index=subjects.index, dtype=object)
+
+
+def _reasons(
+    row: Mapping[Hashable, Any], groups: tuple[str, str], sites: Sequence[str], limits: Limits
+) -> list[str]:
+    if row["failure"]:
+        return [f"failed: {row['failure']}"]
+    reasons = []
+    if row["group"] not in groups:
+        reasons.append(f"group {row['group']!r} is neither {groups[0]} nor {groups[1]}")
+    if row["site"] not in sites:
+        reasons.append(f"site {row['site']} lacks one of the groups")
+    if row["mean_fd_mm"] > limits.max_mean_fd_mm:
+        reasons.append(f"motion: mean FD {row['mean_fd_mm']:.2f} > {limits.max_mean_fd_mm} mm")
+    if row["share_fd_above"] > limits.max_share_fd_above:
+        share = f"{row['share_fd_above']:.0%} > {limits.max_share_fd_above:.0%}"
+        reasons.append(f"motion: share of volumes above 0.5 mm {share}")
+    if row["n_volumes"] < limits.min_volumes:
+        reasons.append(f"too few volumes: {row['n_volumes']:.0f} < {limits.min_volumes}")
+    return reasons

@@ -1,0 +1,81 @@
+"""Samples of a site and group: the concatenated series of its subjects, on a stated scale."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from notears_pfl.errors import CohortError
+
+Scale = Literal["subject", "roi"]
+
+# A standard deviation this far below the subject's largest is a constant series.
+CONSTANT = 1e-10
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What one site brings to a fit.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_samples, d)
+        Concatenated series, centred per subject and scaled.
+    n_subjects : int
+        How many subjects they come from.
+    n_effective : float
+        How many independent samples would estimate a correlation as well (mean over ROIs).
+    """
+
+    x: np.ndarray
+    n_subjects: int
+    n_effective: float
+
+
+def site_samples(series: Mapping[str, pd.DataFrame], scale: Scale) -> Samples:
+    """Concatenate the series of a site's subjects.
+
+    Parameters
+    ----------
+    series : mapping of str to DataFrame of shape (n_volumes, d)
+        Clean series by subject, columns labelled by ROI.
+    scale : {"subject", "roi"}
+        ``subject`` divides each subject by one number, its root mean square over all ROIs:
+        scanner gain goes, the ROIs' relative variances stay. ``roi`` gives every ROI of every
+        subject unit variance. Directions rest on this choice: report it.
+    """
+    parts, n_effective = [], 0.0
+    for subject, table in series.items():
+        x = table.to_numpy(dtype=float)
+        x = x - x.mean(axis=0)
+        sd = x.std(axis=0)
+        _refuse_constant(subject, table.columns, sd)
+        parts.append(x / (sd if scale == "roi" else np.sqrt(np.mean(sd**2))))
+        n_effective += effective_sample_size(x)
+    return Samples(x=np.concatenate(parts), n_subjects=len(parts), n_effective=n_effective)
+
+
+def effective_sample_size(x: np.ndarray) -> float:
+    """Bartlett's n / Σ_τ r_τ², with r the autocorrelation that the ROIs have in common.
+
+    ``x`` of shape (n, d) is centred. This is the number of independent samples that estimate
+    the correlation of two such series equally well. By Parseval's theorem it is 1 / Σ_f p_f²,
+    with p the share of the variance at each frequency; averaging p over ROIs first keeps the
+    noise of single periodograms from counting as autocorrelation.
+    """
+    power = np.abs(np.fft.fft(x, axis=0)) ** 2
+    p = (power / power.sum(axis=0)).mean(axis=1)
+    return float(1 / np.sum(p**2))
+
+
+def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:
+    flat = rois[~(sd > CONSTANT * np.max(sd, initial=0))]
+    if len(flat):
+        msg = (
+            f"{subject}: the series of {', '.join(flat[:5])}{' …' if len(flat) > 5 else ''} "
+            f"({len(flat)} of {len(rois)} ROIs) do not vary, but each must. "
+            "Exclude the subject, or deselect the ROI."
+        )
+        raise CohortError(msg)

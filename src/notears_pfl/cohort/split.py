@@ -1,0 +1,47 @@
+"""Split the included subjects of each site and group into discovery and validation."""
+
+import pandas as pd
+
+from notears_pfl.errors import CohortError
+from notears_pfl.seeds import stream
+
+DISCOVERY, VALIDATION = "discovery", "validation"
+
+
+def split_subjects(
+    subjects: pd.DataFrame, groups: tuple[str, str], discovery_share: float, seed: int
+) -> pd.Series:
+    """Assign ``discovery`` or ``validation`` to each row, within its site and group.
+
+    Every subject draws a number from its own name; the smallest are discovery. Adding a subject
+    leaves other sites as they were, and moves at most one subject of its own.
+
+    Parameters
+    ----------
+    subjects : DataFrame
+        The included subjects, with ``participant_id``, ``site`` and ``group``.
+    groups : tuple of str
+        Groups that every site must have, each large enough for both halves.
+    discovery_share : float
+        Share of the subjects in discovery, between 0 and 1.
+    seed : int
+        Of the study.
+    """
+    problems = []
+    split = pd.Series(VALIDATION, index=subjects.index, dtype=object)
+    for site, rows in subjects.groupby("site", sort=False):
+        for group in groups:
+            members = rows[rows["group"] == group]
+            n_discovery = round(discovery_share * len(members))
+            if not 0 < n_discovery < len(members):
+                problems.append(
+                    f"site {site}, group {group}: {len(members)} included subjects cannot be "
+                    f"split {discovery_share:.0%} to {1 - discovery_share:.0%} into two halves "
+                    "that both have someone. Relax the limits, or leave the site out."
+                )
+                continue
+            draws = members["participant_id"].map(lambda name: stream(seed, "split", name).random())
+            split[draws.nsmallest(n_discovery).index] = DISCOVERY
+    if problems:
+        raise CohortError("\n".join(problems))
+    return split

@@ -1,0 +1,83 @@
+"""Tables that describe the cohort: how many stayed at each step, and who they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from notears_pfl.cohort.split import DISCOVERY, VALIDATION
+
+
+def flow_table(subjects: pd.DataFrame) -> pd.DataFrame:
+    """Count subjects by site and group at each step, from found to the two halves.
+
+    ``subjects`` has ``site``, ``group``, ``failure``, ``included`` and ``split``.
+    """
+    steps = pd.DataFrame(
+        {
+            "found": True,
+            "preprocessed": subjects["failure"] == "",
+            "included": subjects["included"],
+            DISCOVERY: subjects["split"] == DISCOVERY,
+            VALIDATION: subjects["split"] == VALIDATION,
+        }
+    )
+    keys = [subjects["site"], subjects["group"]]
+    return steps.groupby(keys, sort=False).sum().astype(int).reset_index()
+
+
+def described_columns(subjects: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
+    """Columns for table one: motion, and those of ``wanted`` that anyone has a value of."""
+    columns = dict.fromkeys([*wanted, "mean_fd_mm"])
+    return [name for name in columns if name in subjects and subjects[name].notna().any()]
+
+
+def table_one(
+    subjects: pd.DataFrame, groups: tuple[str, str], variables: Sequence[str]
+) -> pd.DataFrame:
+    """Describe patients and controls at each site, with standardised mean differences.
+
+    Parameters
+    ----------
+    subjects : DataFrame
+        The included subjects, with ``site``, ``group`` and the variables.
+    groups : tuple of str
+        Patients and controls.
+    variables : sequence of str
+        Columns to describe. Text is described by the share of each of its values but the last.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``site``, ``variable``; ``n_<group>``, ``mean_<group>``, ``sd_<group>`` for both
+        groups; ``smd``, (mean of patients − mean of controls) / pooled standard deviation,
+        missing where it is undefined.
+    """
+    numeric = _as_numbers(subjects[list(variables)])
+    rows = []
+    for site, members in subjects.groupby("site", sort=False):
+        for variable in numeric:
+            row: dict[str, object] = {"site": site, "variable": variable}
+            moments = []
+            for group in groups:
+                values = numeric[variable][members.index[members["group"] == group]].dropna()
+                moments.append((values.mean(), values.std()))
+                row[f"n_{group}"] = len(values)
+                row[f"mean_{group}"], row[f"sd_{group}"] = moments[-1]
+            (mean_p, sd_p), (mean_c, sd_c) = moments
+            pooled = np.sqrt((sd_p**2 + sd_c**2) / 2)
+            row["smd"] = (mean_p - mean_c) / pooled if pooled > 0 else np.nan
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _as_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace each text column by 0/1 columns named ``column = value``."""
+    columns = {}
+    for name, column in table.items():
+        if pd.api.types.is_numeric_dtype(column):
+            columns[str(name)] = column.astype(float)
+        else:
+            for value in sorted(column.dropna().unique())[:-1]:
+                columns[f"{name} = {value}"] = (column == value).where(column.notna()).astype(float)
+    return pd.DataFrame(columns, index=table.index)

@@ -1,0 +1,1 @@
+"""Bring a user's data into the shape the workflow works on."""

@@ -1,0 +1,77 @@
+"""The participants of a user's own study: ids, sites and groups in one form."""
+
+import re
+
+import pandas as pd
+
+from notears_pfl.errors import CohortError
+
+
+def standard_participants(
+    table: pd.DataFrame, site_column: str, group_column: str, name: str
+) -> pd.DataFrame:
+    """Give a participants table the columns ``participant_id``, ``site`` and ``group``.
+
+    Ids get the prefix ``sub-``; ids and sites lose all but letters and digits, as BIDS names
+    files. Other columns are kept.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``participant_id`` and the two columns named next.
+    site_column, group_column : str
+        Where the site and the group of a subject stand.
+    name : str
+        What to call the table in messages: its file.
+    """
+    missing = [c for c in ("participant_id", site_column, group_column) if c not in table]
+    if missing:
+        msg = (
+            f"{name}: column {', '.join(missing)} is missing; the table has "
+            f"{', '.join(map(str, table.columns))}. Add it, or name another in the configuration."
+        )
+        raise CohortError(msg)
+    subjects = table.rename(columns={site_column: "site", group_column: "group"})
+    ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
+    subjects["participant_id"] = "sub-" + ids
+    subjects["site"] = subjects["site"].astype(str).map(_letters_and_digits)
+    subjects["group"] = subjects["group"].astype(str)
+    repeated = subjects["participant_id"][subjects["participant_id"].duplicated()].unique()
+    if len(repeated):
+        msg = (
+            f"{name}: {', '.join(repeated[:10])} ({len(repeated)} in all) stand in more than one "
+            "row, but a subject must be one row. Remove or rename the others."
+        )
+        raise CohortError(msg)
+    return subjects
+
+
+def sites_with_both_groups(
+    subjects: pd.DataFrame, groups: tuple[str, str], name: str
+) -> tuple[list[str], list[str]]:
+    """Tell the sites that have patients and controls from those that lack a group.
+
+    Returns
+    -------
+    tuple of two lists
+        The sites that can take part, in the table's order, and a line for each that cannot.
+    """
+    present = subjects.groupby("site", sort=False)["group"].agg(set)
+    complete = [str(site) for site, found in present.items() if set(groups) <= found]
+    if not complete:
+        found = ", ".join(sorted(subjects["group"].unique())) or "none"
+        msg = (
+            f"{name}: no site has both groups, {groups[0]} and {groups[1]}; the groups in the "
+            f"table are {found}. Correct groups in the configuration, or the table."
+        )
+        raise CohortError(msg)
+    lines = []
+    for site, found in present.items():
+        lacking = [group for group in groups if group not in found]
+        if lacking:
+            lines.append(f"{name}: site {site} is left out: it has no {' and no '.join(lacking)}.")
+    return complete, lines
+
+
+def _letters_and_digits(label: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", label)

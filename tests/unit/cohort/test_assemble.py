@@ -1,0 +1,61 @@
+"""Nobody vanishes: every participant ends up in a half or with a reason."""
+
+import pandas as pd
+import pytest
+
+from notears_pfl.cohort.assemble import assemble_cohort
+from notears_pfl.cohort.exclusion import Limits
+from notears_pfl.errors import CohortError
+
+GROUPS = ("MDD", "HC")
+LIMITS = Limits(max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60)
+GOOD = {
+    "status": "ok", "n_volumes": 230, "mean_fd_power_mm": 0.2, "share_fd_power_mm_above_0.5": 0.1,
+}  # fmt: skip
+
+
+@pytest.fixture
+def participants():
+    rows = [(f"sub-{g}{i}", "COI", g, 20 + i) for g in GROUPS for i in range(6)]
+    return pd.DataFrame(rows, columns=["participant_id", "site", "group", "age"])
+
+
+@pytest.fixture
+def reports(participants):
+    return {name: dict(GOOD) for name in participants["participant_id"]}
+
+
+def assemble(participants, reports):
+    return assemble_cohort(participants, reports, GROUPS, ["COI"], LIMITS, 0.7, seed=1)
+
+
+def test_everyone_is_in_a_half_or_has_a_reason(participants, reports):
+    reports["sub-MDD0"] = {"status": "failed", "reason": "bold.nii.gz: truncated"}
+    reports["sub-MDD1"]["mean_fd_power_mm"] = 0.9
+    del reports["sub-HC5"]
+
+    cohort = assemble(participants, reports).set_index("participant_id")
+
+    assert cohort.index.tolist() == participants["participant_id"].tolist()
+    assert cohort.loc["sub-MDD0", "exclusion"] == "failed: bold.nii.gz: truncated"
+    assert cohort.loc["sub-MDD1", "exclusion"] == "motion: mean FD 0.90 > 0.5 mm"
+    assert cohort.loc["sub-HC5", "exclusion"] == "failed: no scan was found"
+    assert ((cohort["split"] != "") == cohort["included"]).all()
+    assert cohort["included"].sum() == 9
+    assert cohort.loc["sub-HC0", "mean_fd_mm"] == 0.2
+
+
+def test_figures_that_the_participants_table_has_are_taken_from_it(participants, reports):
+    cohort = assemble(participants.assign(mean_fd_mm=0.3), reports)
+
+    assert (cohort["mean_fd_mm"] == 0.3).all()
+    assert (cohort["n_volumes"] == 230).all()
+
+
+def test_a_site_whose_patients_are_all_excluded_is_named(participants, reports):
+    for name in reports:
+        if "MDD" in name:
+            reports[name]["n_volumes"] = 10
+
+    with pytest.raises(CohortError, match=r"site COI, group MDD: 0 included subjects"):
+        assemble(participants, reports)

@@ -1,0 +1,56 @@
+"""Participants of any study come into one form, and sites without both groups are named."""
+
+import pandas as pd
+import pytest
+
+from notears_pfl.errors import CohortError
+from notears_pfl.ingest.participants import sites_with_both_groups, standard_participants
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {
+            "participant_id": ["sub-01", 2, "s_03"],
+            "centre": ["MAX_MUN", "MAX_MUN", "PITT"],
+            "dx": ["ASD", "TC", "TC"],
+            "age": [10, 11, 12],
+        }
+    )
+
+
+def test_ids_sites_and_groups_take_their_standard_form(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["participant_id"].tolist() == ["sub-01", "sub-2", "sub-s03"]
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
+    assert subjects["age"].tolist() == [10, 11, 12]
+
+
+def test_a_missing_column_is_named_beside_those_there_are(table):
+    with pytest.raises(CohortError, match=r"participants\.tsv: column site is missing; .*centre"):
+        standard_participants(table, "site", "dx", "participants.tsv")
+
+
+def test_a_subject_in_two_rows_is_refused(table):
+    twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
+
+    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) stand in more than one row"):
+        standard_participants(twice, "centre", "dx", "participants.tsv")
+
+
+def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    sites, lines = sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
+
+    assert sites == ["MAXMUN"]
+    assert lines == ["participants.tsv: site PITT is left out: it has no ASD."]
+
+
+def test_groups_that_nobody_has_are_refused(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    with pytest.raises(CohortError, match=r"no site has both groups, MDD and HC; .* ASD, TC"):
+        sites_with_both_groups(subjects, ("MDD", "HC"), "participants.tsv")

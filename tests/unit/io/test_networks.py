@@ -1,0 +1,79 @@
+"""Networks travel with their labels and with what is known of them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from notears_pfl.errors import TableError
+from notears_pfl.io.networks import plain, read_discovery_series, read_networks, write_network
+from notears_pfl.io.tables import write_table
+
+ROIS = ["INS.R", "ACG.R"]
+
+
+def test_a_network_comes_back_with_its_labels_and_direction(tmp_path):
+    weights = np.array([[0, 0.7], [0, 0]])
+
+    path = tmp_path / "group-MDD_site-COI_relmat.tsv"
+
+    write_network(weights, ROIS, {"Converged": True}, path)
+    network = read_networks([path], [("MDD", "COI")])["MDD", "COI"]
+
+    assert network.loc["INS.R", "ACG.R"] == 0.7
+    assert network.loc["ACG.R", "INS.R"] == 0
+    sidecar = json.loads(path.with_suffix(".json").read_text())
+    assert sidecar["Directed"]
+    assert sidecar["Converged"]
+    assert sidecar["Versions"]["numpy"] == np.__version__
+
+
+def test_networks_are_told_apart_by_their_names_not_by_their_order(tmp_path):
+    keys = [("MDD", "COI"), ("MDD", "KUT"), ("HC", "COI"), ("HC", "KUT")]
+    paths = {key: tmp_path / "group-{}_site-{}_relmat.tsv".format(*key) for key in keys}
+    for number, path in enumerate(paths.values()):
+        write_network(np.array([[0, number], [0, 0]]), ROIS, {}, path)
+    shuffled = [paths[keys[i]] for i in (0, 2, 1, 3)]
+
+    networks = read_networks(shuffled, keys)
+
+    assert list(networks) == keys
+    assert [networks[key].loc["INS.R", "ACG.R"] for key in keys] == [0, 1, 2, 3]
+
+
+def test_a_network_that_is_missing_or_misnamed_is_refused(tmp_path):
+    path = tmp_path / "group-MDD_site-COI_relmat.tsv"
+    write_network(np.zeros((2, 2)), ROIS, {}, path)
+
+    with pytest.raises(TableError, match=r"no network was given for group HC at site COI"):
+        read_networks([path], [("MDD", "COI"), ("HC", "COI")])
+    with pytest.raises(TableError, match=r"MDD_COI\.tsv: a network's file is named"):
+        read_networks([tmp_path / "MDD_COI.tsv"], [("MDD", "COI")])
+
+
+def test_only_discovery_subjects_of_the_group_are_read_by_site(tmp_path):
+    rows = [
+        ("sub-1", "COI", "MDD", "discovery"), ("sub-2", "COI", "MDD", "validation"),
+        ("sub-3", "COI", "HC", "discovery"), ("sub-4", "KUT", "MDD", "discovery"),
+        ("sub-5", "KUT", "MDD", ""),
+    ]  # fmt: skip
+    cohort = pd.DataFrame(rows, columns=["participant_id", "site", "group", "split"])
+    paths = {name: str(tmp_path / f"{name}.tsv") for name in cohort["participant_id"]}
+    for number, path in enumerate(paths.values()):
+        table = pd.DataFrame({"ACG.R": [number, 1], "THA.L": [0, 0], "INS.R": [2, 3]})
+        write_table(table, path, index=False)
+
+    series = read_discovery_series(cohort, "MDD", paths, ROIS)
+
+    assert {site: list(subjects) for site, subjects in series.items()} == {
+        "COI": ["sub-1"], "KUT": ["sub-4"],
+    }  # fmt: skip
+    assert series["KUT"]["sub-4"].columns.tolist() == ROIS
+    assert series["KUT"]["sub-4"]["ACG.R"].tolist() == [3, 1]
+
+
+def test_plain_makes_json_of_arrays_and_turns_nan_into_null():
+    assert plain({"a": np.array([1.0, np.nan]), "b": (np.int64(2), "x"), 3: float("inf")}) == {
+        "a": [1.0, None], "b": [2, "x"], "3": None,
+    }  # fmt: skip

@@ -1,0 +1,67 @@
+"""Series are read in every form they are shared in."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from notears_pfl.errors import TableError
+from notears_pfl.io.series_files import read_series
+
+
+@pytest.fixture
+def values(rng):
+    return rng.normal(size=(6, 3))
+
+
+def write(path, values):
+    match path.suffix:
+        case ".tsv" | ".csv":
+            separator = "\t" if path.suffix == ".tsv" else ","
+            pd.DataFrame(values, columns=list("ABC")).to_csv(path, sep=separator, index=False)
+        case ".1D" | ".txt":
+            np.savetxt(path, values, header="a comment")
+        case ".npy":
+            np.save(path, values)
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv", ".1D", ".txt", ".npy"])
+def test_one_file_per_subject(tmp_path, values, suffix):
+    write(tmp_path / f"sub-07_roi{suffix}", values)
+
+    series = read_series(str(tmp_path / "{participant_id}_roi") + suffix, "sub-07")
+
+    np.testing.assert_allclose(series, values)
+    assert isinstance(series, pd.DataFrame) == (suffix in (".tsv", ".csv"))
+
+
+@pytest.mark.parametrize("key", ["sub-07", "07"])
+def test_one_archive_for_all_subjects(tmp_path, values, key):
+    np.savez(tmp_path / "all.npz", **{key: values, "sub-08": values + 1})
+
+    np.testing.assert_array_equal(read_series(str(tmp_path / "all.npz"), "sub-07"), values)
+
+
+def test_a_subject_that_the_archive_lacks_is_named(tmp_path, values):
+    np.savez(tmp_path / "all.npz", **{"sub-08": values})
+
+    with pytest.raises(TableError, match=r"all\.npz: no array 'sub-07' among 1"):
+        read_series(str(tmp_path / "all.npz"), "sub-07")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(TableError, match=r"sub-07\.tsv: no such file"):
+        read_series(str(tmp_path / "{participant_id}.tsv"), "sub-07")
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    (tmp_path / "sub-07.npy").write_bytes(b"\x93NUMPY")
+
+    with pytest.raises(TableError, match=r"sub-07\.npy: cannot be read"):
+        read_series(str(tmp_path / "{participant_id}.npy"), "sub-07")
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    (tmp_path / "sub-07.mat").touch()
+
+    with pytest.raises(TableError, match=r"series cannot be read from \.mat; use \.tsv"):
+        read_series(str(tmp_path / "{participant_id}.mat"), "sub-07")

@@ -1,0 +1,42 @@
+"""Timing is read as BIDS means it."""
+
+import numpy as np
+import pytest
+
+from notears_pfl.errors import SignalError
+from notears_pfl.io.sidecars import read_timing
+from notears_pfl.io.tables import write_json
+
+
+@pytest.fixture
+def sidecar(tmp_path):
+    def write(**content):
+        write_json(content, tmp_path / "bold.json")
+        return tmp_path / "bold.json"
+
+    return write
+
+
+def test_slice_times_follow_the_direction_of_encoding(sidecar):
+    times = [0.0, 0.5, 1.0, 1.5]
+
+    up = read_timing(sidecar(RepetitionTime=2, SliceTiming=times))
+    down = read_timing(sidecar(RepetitionTime=2, SliceTiming=times, SliceEncodingDirection="k-"))
+
+    assert up.repetition_time == 2.0
+    np.testing.assert_array_equal(up.slice_times, times)
+    np.testing.assert_array_equal(down.slice_times, times[::-1])
+
+
+def test_slice_timing_may_be_absent(sidecar):
+    assert read_timing(sidecar(RepetitionTime=2.5)).slice_times is None
+
+
+def test_a_missing_repetition_time_is_refused(sidecar):
+    with pytest.raises(SignalError, match=r"bold\.json: RepetitionTime is missing"):
+        read_timing(sidecar(SliceTiming=[0.0]))
+
+
+def test_slices_along_another_axis_are_refused(sidecar):
+    with pytest.raises(SignalError, match="SliceEncodingDirection is 'i'"):
+        read_timing(sidecar(RepetitionTime=2, SliceTiming=[0.0], SliceEncodingDirection="i"))

@@ -1,0 +1,106 @@
+"""The phantom study from raw images to findings, at its smallest, and what a change reruns."""
+
+import json
+
+import numpy as np
+import pytest
+
+from notears_pfl.io.tables import read_table
+
+from .conftest import new_study
+
+SUBJECTS = [f"{s}{g}{n:03d}" for s in ("COI", "HUH") for g in ("MDD", "HC") for n in (1, 2)]
+FINDINGS = [
+    "analysis/connection_counts.tsv",
+    "analysis/degree.tsv",
+    "analysis/degree_top.tsv",
+    "analysis/degree_totals.tsv",
+    "analysis/overlap.tsv",
+    "analysis/scale_audit.tsv",
+    "analysis/site_specific.tsv",
+    "analysis/truth.tsv",
+    "cohort/flow.tsv",
+    "cohort/participants.tsv",
+    "cohort/table_one.tsv",
+]
+
+
+@pytest.fixture(scope="module")
+def full_run(tmp_path_factory):
+    """Give a study of eight short scans that was run to its end."""
+    study = new_study(tmp_path_factory.mktemp("full"))
+    few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
+    study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
+    # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
+    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
+    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
+    study.run()
+    return study
+
+
+def test_the_study_ends_in_its_findings(full_run):
+    for name in FINDINGS:
+        assert len(read_table(full_run.path / "results" / name).columns) > 2, name
+
+
+def test_everyone_is_processed_or_has_a_reason(full_run):
+    cohort = read_table(full_run.path / "results/cohort/participants.tsv")
+
+    assert cohort["participant_id"].tolist() == [f"sub-{subject}" for subject in SUBJECTS]
+    assert (cohort["included"] == cohort["exclusion"].isna()).all()
+    assert cohort["median_tsnr"].notna().all()
+
+
+def test_clean_series_follow_the_true_ones_better_than_raw_ones_do(full_run):
+    medians = {"raw": [], "clean": []}
+    for subject in SUBJECTS:
+        folder = full_run.path / "results"
+        true = read_table(folder / f"phantom/truth/sub-{subject}_seg-surrogate_timeseries.tsv")[10:]
+        for state, values in medians.items():
+            name = f"timeseries/sub-{subject}_seg-AAL116_desc-{state}_timeseries.tsv"
+            values.append(read_table(folder / name).corrwith(true.reset_index(drop=True)).median())
+
+    # Sixty volumes after six regressors and the filter: half of the truth's variance is gone.
+    assert np.median(medians["clean"]) > 0.55
+    assert np.median(medians["clean"]) > np.median(medians["raw"]) + 0.1
+
+
+def test_a_network_says_what_it_is_and_where_it_comes_from(full_run):
+    sidecar = json.loads((full_run.path / "results/fit/group-MDD_site-HUH_relmat.json").read_text())
+
+    assert sidecar["Directed"]
+    assert sidecar["Scale"] == "subject"
+    assert len(sidecar["Sources"]) == sidecar["Subjects"] == 1
+    assert sidecar["Samples"] == 60
+    assert 0 < sidecar["EffectiveSamples"] < 60
+
+
+def test_a_second_run_does_nothing(full_run):
+    assert full_run.jobs() == {}
+
+
+FITS = {"fit_networks", "fit_networks_other_scale"}
+ANALYSES = {"degree", "overlap", "scale_audit", "truth"}
+FROM_COHORT = {"cohort", "fit_networks_true_series"} | FITS | ANALYSES
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"analysis__edge_threshold": 0.35}, ANALYSES),
+        ({"analysis__top_rois": 5}, {"degree"}),
+        ({"network__scale": "roi"}, FITS | {"fit_networks_true_series"} | ANALYSES),
+        ({"cohort__discovery_share": 0.6}, FROM_COHORT),
+        ({"preproc__clean__band_hz": [0.01, 0.09]}, {"clean_timeseries"} | FROM_COHORT),
+        ({"preproc__smooth__fwhm_mm": 5}, {"functional", "clean_timeseries"} | FROM_COHORT),
+    ],
+)
+def test_a_changed_setting_reruns_what_depends_on_it_and_nothing_else(full_run, changes, expected):
+    config = full_run.path / "config/config.yaml"
+    before = config.read_text()
+
+    full_run.edit_config(**changes)
+    jobs = full_run.jobs()
+    config.write_text(before)
+
+    assert set(jobs) == expected

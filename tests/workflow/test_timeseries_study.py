@@ -1,0 +1,119 @@
+"""A study of ready ROI series, from tables to analyses, with what users get wrong in theirs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+SITES, GROUPS = ("PITT", "YALE"), ("ASD", "TC")
+
+
+def simulated_series(seed, n_volumes=80):
+    """Give 116 series, white but for one edge between two selected regions: 1 to 2."""
+    x = np.random.default_rng(seed).normal(size=(n_volumes, 116))
+    x[:, 1] += 0.8 * x[:, 0]
+    return x
+
+
+@pytest.fixture
+def series_study(study):
+    """Write twenty subjects at two sites, series in one archive, and a site of controls only."""
+    rows = [(f"sub-{s}{g}{i}", s, g, 20 + i) for s in SITES for g in GROUPS for i in range(5)]
+    rows += [("sub-NYU1", "NYU", "TC", 30)]
+    participants = pd.DataFrame(rows, columns=["participant_id", "centre", "group", "age"])
+    participants.to_csv(study.path / "participants.tsv", sep="\t", index=False)
+    arrays = {name: simulated_series(i) for i, name in enumerate(participants["participant_id"])}
+    np.savez(study.path / "series.npz", **arrays)
+    study.edit_config(
+        source={
+            "kind": "timeseries", "participants": "participants.tsv", "series": "series.npz",
+            "site_column": "centre", "group_column": "group",
+        },
+        groups={"patients": "ASD", "controls": "TC"},
+    )  # fmt: skip
+    return study
+
+
+@pytest.fixture
+def table(series_study):
+    def read(name):
+        return pd.read_csv(series_study.path / "results" / name, sep="\t")
+
+    return read
+
+
+def spoil_series(study, name, array):
+    with np.load(study.path / "series.npz") as archive:
+        arrays = dict(archive)
+    np.savez(study.path / "series.npz", **{**arrays, name: array})
+
+
+def test_the_study_runs_from_tables_to_analyses(series_study, table):
+    done = series_study.run()
+
+    assert "site NYU is left out: it has no ASD" in done.stderr
+    overlap = table("analysis/overlap.tsv")
+    assert ["PreCG.L", "PreCG.R", "both"] in overlap[["from", "to", "found_in"]].to_numpy().tolist()
+    cohort = table("cohort/participants.tsv").set_index("participant_id")
+    assert len(cohort) == 21
+    assert cohort.loc["sub-NYU1", "exclusion"] == "site NYU lacks one of the groups"
+    assert cohort["split"].value_counts().to_dict() == {"discovery": 16, "validation": 4}
+    fit = json.loads((series_study.path / "results/fit/group-ASD_fit.json").read_text())
+    assert fit["Converged"]
+    assert fit["SiteOrder"] == ["PITT", "YALE"]
+    assert fit["EdgesChangedByReverseSiteOrder"] == 0
+
+    assert series_study.jobs() == {}
+    series_study.edit_config(analysis__top_rois=5)
+    assert series_study.jobs() == {"degree": 1}
+    series_study.edit_config(network__estimator__threshold=0.4)
+    fits = {"fit_networks": 2, "fit_networks_other_scale": 2}
+    assert series_study.jobs() == {**fits, "degree": 1, "overlap": 1, "scale_audit": 1}
+    series_study.edit_config(analysis__top_rois=10, network__estimator__threshold=0.3)
+    series_study.edit_config(preproc__clean__band_hz=[0.02, 0.1])
+    assert series_study.jobs() == {}
+
+
+def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_study, table):
+    constant = simulated_series(0)
+    constant[:, 3] = 1
+    spoil_series(series_study, "sub-PITTASD0", constant)
+    spoil_series(series_study, "sub-PITTTC0", simulated_series(1).T)
+    spoil_series(series_study, "sub-YALEASD0", np.full((80, 116), np.nan))
+
+    series_study.run("results/cohort/participants.tsv")
+
+    reasons = table("cohort/participants.tsv").set_index("participant_id")["exclusion"]
+    assert "1 selected regions do not vary (SFGdor.R)" in reasons["sub-PITTASD0"]
+    assert "unnamed series of shape (116, 80)" in reasons["sub-PITTTC0"]
+    assert "missing or infinite values" in reasons["sub-YALEASD0"]
+    assert reasons.notna().sum() == 4
+
+
+def test_a_site_with_one_patient_left_is_an_error_that_names_it(series_study):
+    for i in range(4):
+        spoil_series(series_study, f"sub-PITTASD{i}", np.zeros((80, 116)))
+
+    done = series_study.snakemake("--cores", "1", "results/cohort/participants.tsv")
+
+    assert done.returncode != 0
+    assert "site PITT, group ASD: 1 included subjects cannot be split" in done.stderr
+
+
+def test_a_group_that_the_table_does_not_have_is_refused_before_any_job(series_study):
+    series_study.edit_config(groups__patients="MDD")
+
+    done = series_study.snakemake("--cores", "1")
+
+    assert done.returncode != 0
+    assert "no site has both groups, MDD and TC; the groups in the table are ASD, TC" in done.stderr
+    assert not (series_study.path / "results").exists()
+
+
+def test_a_series_study_without_its_tables_is_refused(study):
+    study.edit_config(source__kind="timeseries")
+
+    done = study.snakemake("--cores", "1")
+
+    assert "'participants', 'series' are missing under 'source'" in done.stderr

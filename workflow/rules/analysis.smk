@@ -1,0 +1,73 @@
+rule degree:
+    input:
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+    output:
+        degree="results/analysis/degree.tsv",
+        top="results/analysis/degree_top.tsv",
+        totals="results/analysis/degree_totals.tsv",
+    log:
+        "logs/degree.log",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        group_sites=GROUP_SITES,
+        groups=tuple(GROUPS),
+        sites=SITES,
+        rois=SELECTED,
+        edge_threshold=config["analysis"]["edge_threshold"],
+        top_rois=config["analysis"]["top_rois"],
+        code=code_of("degree"),
+    message:
+        "Analysis: connection degrees"
+    script:
+        "../../scripts/degree.py"
+
+
+rule overlap:
+    input:
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+    output:
+        overlap="results/analysis/overlap.tsv",
+        site_specific="results/analysis/site_specific.tsv",
+        counts="results/analysis/connection_counts.tsv",
+    log:
+        "logs/overlap.log",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        group_sites=GROUP_SITES,
+        groups=tuple(GROUPS),
+        sites=SITES,
+        edge_threshold=config["analysis"]["edge_threshold"],
+        code=code_of("overlap"),
+    message:
+        "Analysis: connections of all sites, and of one site only"
+    script:
+        "../../scripts/overlap.py"
+
+
+rule scale_audit:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=rules.fit_networks.input.series,
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+        other=expand(rules.fit_networks_other_scale.output.networks, group=GROUPS),
+    output:
+        table="results/analysis/scale_audit.tsv",
+    log:
+        "logs/scale_audit.log",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        participants=PARTICIPANTS,
+        group_sites=GROUP_SITES,
+        groups=tuple(GROUPS),
+        rois=SELECTED,
+        scale=config["network"]["scale"],
+        edge_threshold=config["analysis"]["edge_threshold"],
+        sort_threshold=config["network"]["estimator"]["threshold"],
+        code=code_of("scale_audit"),
+    message:
+        "Analysis: how far directions rest on scale"
+    script:
+        "../../scripts/scale_audit.py"

@@ -1,0 +1,55 @@
+rule fit_networks:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=expand(
+            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
+            subject=SUBJECTS.index,
+        ),
+    output:
+        networks=expand(
+            "results/fit/group-{{group}}_site-{site}_relmat.tsv", site=SITES
+        ),
+        sidecars=expand(
+            "results/fit/group-{{group}}_site-{site}_relmat.json", site=SITES
+        ),
+        report="results/fit/group-{group}_fit.json",
+    log:
+        "logs/fit_networks/group-{group}.log",
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        participants=PARTICIPANTS,
+        sites=SITES,
+        rois=SELECTED,
+        scale=config["network"]["scale"],
+        estimator=config["network"]["estimator"],
+        code=code_of("fit_networks"),
+    message:
+        "Networks: {wildcards.group}, jointly over the sites"
+    script:
+        "../../scripts/fit_networks.py"
+
+
+# The same fit on the scale that the study did not choose, for the scale audit.
+use rule fit_networks as fit_networks_other_scale with:
+    output:
+        networks=expand(
+            "results/fit/other_scale/group-{{group}}_site-{site}_relmat.tsv",
+            site=SITES,
+        ),
+        sidecars=expand(
+            "results/fit/other_scale/group-{{group}}_site-{site}_relmat.json",
+            site=SITES,
+        ),
+        report="results/fit/other_scale/group-{group}_fit.json",
+    log:
+        "logs/fit_networks_other_scale/group-{group}.log",
+    params:
+        participants=PARTICIPANTS,
+        sites=SITES,
+        rois=SELECTED,
+        scale={"subject": "roi", "roi": "subject"}[config["network"]["scale"]],
+        estimator=config["network"]["estimator"],
+        code=code_of("fit_networks"),
+    message:
+        "Networks: {wildcards.group} on the other scale, for the audit"
