@@ -61,6 +61,6 @@ def assemble_cohort(
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
     subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
     subjects["included"] = subjects["exclusion"] == ""
-    split = split_subjects(subjects[subjects["included"]], groups, discovery_share, seed)
+    split = split_subjects(subjects[subjects["included"]], groups, sites, discovery_share, seed)
     subjects["split"] = split.reindex(subjects.index, fill_value="")
     return subjects

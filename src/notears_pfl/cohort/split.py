@@ -1,5 +1,7 @@
 """Split the included subjects of each site and group into discovery and validation."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from notears_pfl.errors import CohortError
@@ -9,8 +11,9 @@ DISCOVERY, VALIDATION = "discovery", "validation"
 
 
 def split_subjects(
-    subjects: pd.DataFrame, groups: tuple[str, str], discovery_share: float, seed: int
-) -> pd.Series:
+    subjects: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str], discovery_share: float,
+    seed: int,
+) -> pd.Series:  # fmt: skip
     """Assign ``discovery`` or ``validation`` to each row, within its site and group.
 
     Every subject draws a number from its own name; the smallest are discovery. Adding a subject
@@ -22,6 +25,8 @@ def split_subjects(
         The included subjects, with ``participant_id``, ``site`` and ``group``.
     groups : tuple of str
         Groups that every site must have, each large enough for both halves.
+    sites : sequence of str
+        Sites of the study, whether or not anyone there was included.
     discovery_share : float
         Share of the subjects in discovery, between 0 and 1.
     seed : int
@@ -29,9 +34,9 @@ def split_subjects(
     """
     problems = []
     split = pd.Series(VALIDATION, index=subjects.index, dtype=object)
-    for site, rows in subjects.groupby("site", sort=False):
+    for site in sites:
         for group in groups:
-            members = rows[rows["group"] == group]
+            members = subjects[(subjects["site"] == site) & (subjects["group"] == group)]
             n_discovery = round(discovery_share * len(members))
             if not 0 < n_discovery < len(members):
                 problems.append(

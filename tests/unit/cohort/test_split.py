@@ -7,6 +7,7 @@ from notears_pfl.cohort.split import split_subjects
 from notears_pfl.errors import CohortError
 
 GROUPS = ("MDD", "HC")
+SITES = ["COI", "KUT"]
 
 
 def cohort(**counts):
@@ -22,7 +23,7 @@ def cohort(**counts):
 def test_each_site_and_group_is_split_seventy_to_thirty():
     subjects = cohort(COI_MDD=10, COI_HC=20, KUT_MDD=16, KUT_HC=6)
 
-    split = split_subjects(subjects, GROUPS, 0.7, seed=1)
+    split = split_subjects(subjects, GROUPS, SITES, 0.7, seed=1)
 
     counts = (split == "discovery").groupby([subjects["site"], subjects["group"]]).sum()
     assert counts.to_dict() == {
@@ -34,8 +35,8 @@ def test_a_new_subject_leaves_other_sites_alone_and_moves_at_most_one_of_its_own
     before = cohort(COI_MDD=10, COI_HC=10, KUT_MDD=10, KUT_HC=10)
     after = cohort(COI_MDD=11, COI_HC=10, KUT_MDD=10, KUT_HC=10)
 
-    first = split_subjects(before, GROUPS, 0.7, 1).set_axis(before["participant_id"])
-    second = split_subjects(after, GROUPS, 0.7, 1).set_axis(after["participant_id"])
+    first = split_subjects(before, GROUPS, SITES, 0.7, 1).set_axis(before["participant_id"])
+    second = split_subjects(after, GROUPS, SITES, 0.7, 1).set_axis(after["participant_id"])
 
     moved = first.index[first != second[first.index]]
     assert len(moved) <= 1
@@ -46,26 +47,27 @@ def test_the_split_does_not_depend_on_the_order_of_the_rows():
     subjects = cohort(COI_MDD=10, COI_HC=10)
     shuffled = subjects.sample(frac=1, random_state=3)
 
-    first = split_subjects(subjects, GROUPS, 0.7, 1)
+    first = split_subjects(subjects, GROUPS, SITES[:1], 0.7, 1)
 
-    assert split_subjects(shuffled, GROUPS, 0.7, 1).sort_index().equals(first)
+    assert split_subjects(shuffled, GROUPS, SITES[:1], 0.7, 1).sort_index().equals(first)
 
 
 def test_another_seed_gives_another_split():
     subjects = cohort(COI_MDD=30, COI_HC=30)
 
-    first, second = (split_subjects(subjects, GROUPS, 0.7, seed) for seed in (1, 2))
+    first, second = (split_subjects(subjects, GROUPS, SITES[:1], 0.7, seed) for seed in (1, 2))
 
     assert not first.equals(second)
 
 
-def test_every_site_and_group_too_small_to_split_is_named():
-    subjects = cohort(COI_MDD=1, COI_HC=5, KUT_HC=5)
+def test_every_site_and_group_too_small_to_split_is_named_even_if_nobody_is_left():
+    subjects = cohort(COI_MDD=1, COI_HC=5)
 
     with pytest.raises(CohortError) as caught:
-        split_subjects(subjects, GROUPS, 0.7, 1)
+        split_subjects(subjects, GROUPS, SITES, 0.7, 1)
 
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("site COI, group MDD: 1 included subjects cannot be split 70%")
     assert lines[1].startswith("site KUT, group MDD: 0 included subjects")
-    assert len(lines) == 2
+    assert lines[2].startswith("site KUT, group HC: 0 included subjects")
+    assert len(lines) == 3
