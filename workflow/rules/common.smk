@@ -1,5 +1,10 @@
+import os
 import sys
 from pathlib import Path
+
+# A job has one core. Linear algebra on more would fight over them, and round differently.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 SRC = Path(workflow.basedir) / "src"
 # Inside a conda environment the package is not installed; its sources are beside the Snakefile.
