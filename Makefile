@@ -44,7 +44,7 @@ $(READY): requirements.lock
 	@touch $@
 
 lock: $(READY)
-	@uv pip compile pyproject.toml --group dev --universal --fork-strategy fewest \
+	@uv pip compile pyproject.toml --group dev --extra federated --universal --fork-strategy fewest \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --upgrade --quiet --output-file requirements.lock
 
