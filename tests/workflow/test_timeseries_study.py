@@ -9,7 +9,7 @@ import pytest
 SITES, GROUPS = ("PITT", "YALE"), ("ASD", "TC")
 
 
-def simulated_series(seed, n_volumes=80):
+def simulated_series(seed, n_volumes=100):
     """Give 116 series, white but for one edge between two selected regions: 1 to 2."""
     x = np.random.default_rng(seed).normal(size=(n_volumes, 116))
     x[:, 1] += 0.8 * x[:, 0]
@@ -80,20 +80,20 @@ def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_stu
     constant[:, 3] = 1
     spoil_series(series_study, "sub-PITTASD0", constant)
     spoil_series(series_study, "sub-PITTTC0", simulated_series(1).T)
-    spoil_series(series_study, "sub-YALEASD0", np.full((80, 116), np.nan))
+    spoil_series(series_study, "sub-YALEASD0", np.full((100, 116), np.nan))
 
     series_study.run("results/cohort/participants.tsv")
 
     reasons = table("cohort/participants.tsv").set_index("participant_id")["exclusion"]
     assert "1 selected regions do not vary (SFGdor.R)" in reasons["sub-PITTASD0"]
-    assert "unnamed series of shape (116, 80)" in reasons["sub-PITTTC0"]
+    assert "unnamed series of shape (116, 100)" in reasons["sub-PITTTC0"]
     assert "missing or infinite values" in reasons["sub-YALEASD0"]
     assert reasons.notna().sum() == 4
 
 
 def test_a_site_with_one_patient_left_is_an_error_that_names_it(series_study):
     for i in range(4):
-        spoil_series(series_study, f"sub-PITTASD{i}", np.zeros((80, 116)))
+        spoil_series(series_study, f"sub-PITTASD{i}", np.zeros((100, 116)))
 
     done = series_study.snakemake("--cores", "1", "results/cohort/participants.tsv")
 
