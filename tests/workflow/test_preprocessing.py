@@ -28,10 +28,10 @@ FILES = [
 # Figures between bounds that a good run of the phantom keeps well within.
 FIGURES = {
     "n_volumes": (60, 60),
-    "mean_fd_power_mm": (0.01, 1),
-    "mean_fd_jenkinson_mm": (0.01, 1),
-    "share_fd_power_mm_above_0.5": (0, 0.5),
-    "share_fd_jenkinson_mm_above_0.5": (0, 0.5),
+    "mean_fd_power_mm": (0.01, 3),
+    "mean_fd_jenkinson_mm": (0.01, 3),
+    "share_fd_power_mm_above_0.5": (0, 1),
+    "share_fd_jenkinson_mm_above_0.5": (0, 1),
     "mean_dvars_percent": (0.1, 5),
     "median_tsnr": (20, 500),
     "bold_t1w_agreement": (0.5, 1),
