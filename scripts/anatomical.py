@@ -9,7 +9,7 @@ from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_json
 from notears_pfl.preproc.anatomical import BrainTemplate, prepare_anatomy
 from notears_pfl.preproc.choice import anatomical_engines
-from notears_pfl.preproc.methods import anatomical_methods
+from notears_pfl.preproc.methods import anatomical_methods, with_programs
 from notears_pfl.preproc.normalise import NormaliseOptions
 from notears_pfl.preproc.pictures import normalisation_slices
 
@@ -37,12 +37,14 @@ with (
         output.xfm,
         vectors=True,
     )
-    stripped, normalisation = anatomy.t1w * anatomy.brain, anatomy.normalisation
-    slices = normalisation_slices(stripped, t1w.affine, normalisation, template)
+    brain_only = anatomy.t1w * anatomy.brain
+    slices = normalisation_slices(brain_only, t1w.affine, anatomy.normalisation, template)
     write_arrays(slices, output.picture)
-    methods = anatomical_methods(options, anatomy.quality["already_stripped"])
+    stripped = anatomy.quality["already_stripped"]
+    engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
+    methods = with_programs(anatomical_methods(options, stripped), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
-    report["engines"] = snakemake.params.engine
+    report["engines"] = engine
     write_json(
         {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
     )

@@ -9,7 +9,7 @@ from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import write_json, write_table
 from notears_pfl.preproc.confounds import MOTION
-from notears_pfl.preproc.methods import functional_methods
+from notears_pfl.preproc.methods import functional_methods, with_programs
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.style import functional_options, smooth_options
 from notears_pfl.preproc.subject import read_run, read_tissues
@@ -35,6 +35,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     write_arrays(slices, output.picture)
     options, atlas_name = functional_options(params.preproc), read_sidecar(paths.atlas)["name"]
     methods = functional_methods(options, smoothing, run.figures(), atlas_name)
+    methods = with_programs(methods, params.preproc["engine"])
     report = {
         "status": "ok",
         "sources": [paths.bold, paths.sidecar, paths.xfm, paths.labels],

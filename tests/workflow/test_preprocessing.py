@@ -40,7 +40,7 @@ FIGURES = {
     "n_regressors": (26, 26),
 }
 STEPS = [
-    *("brain", "tissues", "normalisation", "drop_volumes", "slice_timing", "realign"),
+    *("brain", "tissues", "normalise", "drop_volumes", "slice_timing", "realign"),
     *("coregister", "resample", "smooth", "roi", "detrend", "regress", "filter"),
 ]
 CLEAN, BOLD, T1W = {"clean_timeseries": 4}, {"functional": 4}, {"anatomical": 4}

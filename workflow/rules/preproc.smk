@@ -57,7 +57,7 @@ rule anatomical:
     params:
         engine={
             step: config["preproc"]["engine"][step]
-            for step in ("bias", "brain", "normalise")
+            for step in ("bias", "brain", "tissues", "normalise")
         },
         code=code_of("anatomical"),
     message:
