@@ -1,11 +1,13 @@
 """Score preprocessing against the phantom's truth, at the sites' own resolution or reduced.
 
-    python benchmarks/preproc_phantom.py [--sites COI HKH] [--reduction 1] [--subjects 1]
+    python benchmarks/preproc_phantom.py [--sites COI HKH] [--reduction 1] [--artefact-percent 0]
 
-Prints, per subject: motion and registration errors, how far ROI voxels end from their true
-place, the correlation of ROI series with the true ones after each step, and how far
-connectivity is from the true one without and with regression of motion. With 20 subjects or
-more, also QC-FC: how connectivity goes with motion over subjects.
+Prints per site, for both styles: the error of motion (all volumes, and those at rest), of BOLD to
+T1w and of T1w to MNI, the overlap of the brain masks, and the correlation of ROI series with the
+true ones as steps are added in the paper's order. Every correlation treats both series alike:
+``in band`` detrends and filters the found and the true one; ``cleaned`` regresses the Friston 24
+out of both as well, so that it shows what a step adds to the series that networks are learned
+from. ``fc_error`` is how far connectivity after cleaning is from the true one.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from notears_pfl.geometry import rigid_matrix, transform
 from notears_pfl.io.template import load_template
 from notears_pfl.phantom.brain import Head, template_head, to_template
 from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
-from notears_pfl.phantom.scanner import site_protocol
+from notears_pfl.phantom.scanner import Protocol, site_protocol
 from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
 from notears_pfl.preproc.anatomical import Anatomy, BrainTemplate, prepare_anatomy
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
@@ -37,13 +39,16 @@ from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions, affin
 from notears_pfl.preproc.quality import displacement_power
 from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
 from notears_pfl.preproc.rigid import rigid_parameters
+from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
+from notears_pfl.preproc.style import STYLES, clean_options, functional_options, smooth_options
 from notears_pfl.preproc.temporal import band_pass, detrend
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream
 
 ROOT = Path(__file__).parents[1]
-LOW_HZ, HIGH_HZ = 0.01, 0.08
+# A volume is at rest if it and its neighbours are displaced by less than this, mm.
+AT_REST_MM = 0.2
 
 
 def correlations(a, b):
@@ -78,104 +83,131 @@ def score_anatomy(anatomy: Anatomy, scan: Scan, head: Head) -> dict[str, float]:
     }
 
 
-def score_run(run: Run, scan: Scan, dropped: int) -> dict[str, float]:
-    """Motion, and the registration of BOLD to T1w over the brain."""
+def score_motion(motion: Motion, scan: Scan, dropped: int) -> dict[str, float]:
+    """Root mean square error of motion, over all volumes and over those at rest."""
     first = rigid_matrix(scan.motion[dropped])
     truth = rigid_parameters(np.linalg.inv(first) @ rigid_matrix(scan.motion[dropped:]))
-    raw = estimate_motion(scan.bold[..., dropped:], scan.bold_affine, RealignOptions())
-    rmse = {
-        f"motion_{name}_rmse": np.sqrt(np.mean((found - truth).reshape(-1, 2, 3) ** 2, axis=(0, 2)))
-        for name, found in (("slice_timed", run.motion.parameters), ("raw", raw.parameters))
-    }
-    points = transform(scan.t1w_affine, np.argwhere(scan.brain)[::200].T.astype(float))
-    to_bold = np.linalg.inv(scan.head_from_bold @ first) @ scan.head_from_t1w
+    moved = displacement_power(truth) > AT_REST_MM
+    near = moved | np.roll(moved, -1) | np.roll(moved, 1)
+    squares = ((motion.parameters - truth) * ([1.0] * 3 + [180 / np.pi] * 3)) ** 2
     return {
-        **{f"{name}_mm": float(pair[0]) for name, pair in rmse.items()},
-        **{f"{name}_deg": float(np.degrees(pair[1])) for name, pair in rmse.items()},
-        "bold_t1w_mm": distance_mm(
-            transform(run.coregistration.matrix, points), transform(to_bold, points)
-        ),
+        "motion_mm": float(np.sqrt(squares[:, :3].mean())),
+        "motion_deg": float(np.sqrt(squares[:, 3:].mean())),
+        "rest_mm": float(np.sqrt(squares[~near, :3].mean())),
+        "rest_deg": float(np.sqrt(squares[~near, 3:].mean())),
+        "share_at_rest": float(np.mean(~near)),
     }
 
 
-def without_motion(bold, affine, tr, options):
-    """Stand for a realignment that finds no motion."""
-    return Motion(np.zeros((bold.shape[3], 6)), np.ones(bold.shape[3], dtype=bool))
+def score_coregistration(run: Run, scan: Scan, dropped: int) -> float:
+    """Mean distance, over the brain, of the T1w image from where the mean BOLD has it."""
+    points = transform(scan.t1w_affine, np.argwhere(scan.brain)[::200].T.astype(float))
+    first = rigid_matrix(scan.motion[dropped])
+    to_bold = np.linalg.inv(scan.head_from_bold @ first) @ scan.head_from_t1w
+    return distance_mm(transform(run.coregistration.matrix, points), transform(to_bold, points))
 
 
-class Series:
-    """ROI series of one scan after more and more steps, and the truth."""
+class Subject:
+    """A scanned subject, its anatomy, and the motion that either style finds."""
 
-    def __init__(self, prepare, head: Head, scan: Scan, dropped: int, tr: float):
-        still = FunctionalSteps(estimate_motion=without_motion)
-        options = FunctionalOptions(drop_volumes=dropped)
-        untimed = replace(options, slice_timing=False)
-        self.head, self.tr, self.truth = head, tr, scan.series[dropped:]
-        self.run = prepare(options, FunctionalSteps())
-        self.runs = [prepare(untimed, still), prepare(untimed, FunctionalSteps()), self.run]
+    def __init__(self, scan: Scan, protocol: Protocol, head: Head, template, dropped: int):
+        self.scan, self.protocol, self.head, self.template = scan, protocol, head, template
+        self.dropped, self.truth = dropped, scan.series[dropped:]
+        self.anatomy = prepare_anatomy(
+            scan.t1w, scan.t1w_affine, BrainTemplate(**vars(template)), NormaliseOptions()
+        )
+        raw, times = scan.bold[..., dropped:], protocol.slice_times
+        timed = correct_slice_timing(raw, times, protocol.repetition_time, middle_slice_time(times))
+        self.motion = {
+            name: estimate_motion(volumes, scan.bold_affine, RealignOptions())
+            for name, volumes in (("raw", raw), ("slice_timed", timed))
+        }
+        n_volumes = raw.shape[3]
+        self.motion["none"] = Motion(np.zeros((n_volumes, 6)), np.ones(n_volumes, dtype=bool))
 
-    def means(self, run: Run, fwhm_mm: float) -> np.ndarray:
+    def run(self, options: FunctionalOptions, motion: str) -> Run:
+        """Process the run with the motion found on ``motion``: none, raw or slice_timed."""
+        found, scan = self.motion[motion], self.scan
+        return prepare_run(
+            scan.bold, scan.bold_affine, self.protocol.repetition_time, self.protocol.slice_times,
+            self.anatomy.tissues, self.anatomy.grid, self.anatomy.normalisation,
+            (self.template.brain, self.template.affine), options,
+            FunctionalSteps(estimate_motion=lambda *_: found),
+        )  # fmt: skip
+
+    def means(self, run: Run, smoothing: SmoothOptions) -> np.ndarray:
         """Give the means of regions at least half in view."""
         labels = labels_at(self.head.labels, self.head.affine, run.grid.points())
         labels, codes = labels.reshape(run.grid.shape), list(range(1, self.truth.shape[1] + 1))
-        smoother = SmoothOptions(fwhm_mm).smoother(run.grid)
+        smoother = smoothing.smoother(run.grid)
         found = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
         found[:, roi_coverage(labels, codes, run.covered) < 0.5] = np.nan
         return found
 
-    def in_band(self, series: np.ndarray) -> np.ndarray:
-        """Detrend and filter, without regressing motion."""
-        return band_pass(detrend(series), self.tr, LOW_HZ, HIGH_HZ)
 
-    def clean(self, series: np.ndarray) -> np.ndarray:
-        """Clean as the paper does."""
-        confounds = friston24(self.run.motion.parameters)
-        return clean_signals(series, confounds, self.tr, CleanOptions())
+def score_series(steps: dict[str, np.ndarray], subject: Subject, confounds, cleaning: CleanOptions):
+    """Correlation with the truth, and error of connectivity, after each step."""
+    tr, band = subject.protocol.repetition_time, (cleaning.low_hz, cleaning.high_hz)
 
-    def scores(self) -> dict[str, float]:
-        """Mean correlation with the true series in the band, as steps are added."""
-        truth, smoothed = self.in_band(self.truth), self.means(self.run, 6.0)
-        names = ("r_normalised", "r_realigned", "r_slice_timed")
-        rough = [self.in_band(self.means(run, 0.0)) for run in self.runs]
-        pairs = {
-            **{name: (series, truth) for name, series in zip(names, rough, strict=True)},
-            "r_smoothed": (self.in_band(smoothed), truth),
-            "r_friston24": (self.clean(smoothed), truth),
-            "r_truth_cleaned_too": (self.clean(smoothed), self.clean(self.truth)),
+    def in_band(series):
+        return band_pass(detrend(series), tr, *band)
+
+    def clean(series):
+        return clean_signals(series, confounds, tr, cleaning)
+
+    true = np.corrcoef(in_band(subject.truth).T)
+    rows = {
+        name: {
+            "in_band": np.nanmean(correlations(in_band(series), in_band(subject.truth))),
+            "cleaned": np.nanmean(correlations(clean(series), clean(subject.truth))),
+            "cleaned_truth_not": np.nanmean(correlations(clean(series), in_band(subject.truth))),
+            "fc_error": np.sqrt(np.nanmean((np.corrcoef(clean(series).T) - true) ** 2)),
+            "fc_error_without_friston24": np.sqrt(
+                np.nanmean((np.corrcoef(in_band(series).T) - true) ** 2)
+            ),
         }
-        true = np.corrcoef(truth.T)
-        errors = {
-            f"fc_error_{when}_friston24": float(np.sqrt(np.nanmean((matrix - true) ** 2)))
-            for when, matrix in self.connectivity().items()
+        for name, series in steps.items()
+    }
+    return pd.DataFrame(rows).T
+
+
+def score_styles(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Motion and registration, and the series after each step, in both styles."""
+    registration, series = {}, {}
+    unsmoothed = SmoothOptions(0.0)
+    base = functional_options(settings)
+    plain = subject.means(subject.run(replace(base, slice_timing=False), "none"), unsmoothed)
+    timed = subject.means(subject.run(base, "none"), unsmoothed)
+    for style in STYLES:
+        chosen = {**settings, "style": style}
+        options, smoothing = functional_options(chosen), smooth_options(chosen)
+        run, motion = subject.run(options, options.motion_from), subject.motion[options.motion_from]
+        registration[style] = {
+            **score_motion(motion, subject.scan, subject.dropped),
+            "bold_t1w_mm": score_coregistration(run, subject.scan, subject.dropped),
         }
-        found = {name: float(np.nanmean(correlations(*pair))) for name, pair in pairs.items()}
-        return {**found, **errors}
-
-    def connectivity(self) -> dict[str, np.ndarray]:
-        """Correlation matrices without and with regression of motion."""
-        smoothed = self.means(self.run, 6.0)
-        return {
-            "before": np.corrcoef(self.in_band(smoothed).T),
-            "after": np.corrcoef(self.clean(smoothed).T),
+        steps = {
+            "normalised": plain,
+            "slice_timed": timed,
+            "realigned": subject.means(run, unsmoothed),
+            f"smoothed_{smoothing.fwhm_mm:g}mm": subject.means(run, smoothing),
         }
-
-
-def qc_fc(matrices: list[np.ndarray], displacement: list[float]) -> float:
-    """Median over edges of |r| between connectivity and mean displacement, over subjects."""
-    edges = np.stack([matrix[np.triu_indices(len(matrix), 1)] for matrix in matrices])
-    edges = edges[:, np.isfinite(edges).all(axis=0)]
-    columns = np.broadcast_to(np.array(displacement)[:, None], edges.shape)
-    return float(np.median(np.abs(correlations(edges, columns))))
+        confounds = friston24(motion.parameters)
+        series[style] = score_series(steps, subject, confounds, clean_options(chosen))
+    return pd.DataFrame(registration), pd.concat(series)
 
 
 def main() -> None:
     """Scan, preprocess and score."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sites", nargs="+", default=["COI", "HKH", "HUH"])
+    parser.add_argument("--sites", nargs="+", default=["COI", "HKH", "HUH", "KUT", "UTO"])
     parser.add_argument("--reduction", type=float, default=2.0)
     parser.add_argument("--subjects", type=int, default=1, help="per site")
+    parser.add_argument("--artefact-percent", type=float, help="size of the planted artefact")
     arguments = parser.parse_args()
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    if arguments.artefact_percent is not None:
+        config["phantom"]["scanner"]["artefact_percent"] = arguments.artefact_percent
     sites = pd.read_csv(ROOT / config["sites"], sep="\t").set_index("site", drop=False)
     rois = pd.read_csv(ROOT / config["rois"]["table"], sep="\t")
     template = load_template(2)
@@ -185,17 +217,13 @@ def main() -> None:
     )
     selected = rois.loc[rois["selected"], "abbreviation"].tolist()
     network_options = NetworkOptions(**config["phantom"]["network"])
-    edges = draw_edges(stream(1, "edges"), selected, arguments.sites, network_options)
-    rows, matrices, displacement = [], [], []
+    edges = draw_edges(stream(1, "edges"), selected, sites.index.tolist(), network_options)
+    tables = []
     for site in arguments.sites:
         weights = true_network(
-            stream(1, "weights", site),
-            edges,
-            selected,
-            site,
-            True,
+            stream(1, "weights", site), edges, selected, site, True,
             network_options.weight_variation,
-        )
+        )  # fmt: skip
         network = over_all_regions(weights, rois["abbreviation"].tolist()).to_numpy()
         protocol = site_protocol(sites.loc[site].to_dict(), arguments.reduction)
         for number in range(arguments.subjects):
@@ -203,38 +231,15 @@ def main() -> None:
                 partial(stream, 1, site, str(number)), head, network, protocol, 1000.0,
                 SubjectOptions.from_settings(config["phantom"]),
             )  # fmt: skip
-            brain_template = BrainTemplate(**vars(template))
-            anatomy = prepare_anatomy(scan.t1w, scan.t1w_affine, brain_template, NormaliseOptions())
-
-            def prepare(options, steps, scan=scan, anatomy=anatomy, protocol=protocol):
-                return prepare_run(
-                    scan.bold, scan.bold_affine, protocol.repetition_time, protocol.slice_times,
-                    anatomy.tissues, anatomy.grid, anatomy.normalisation,
-                    (template.brain, template.affine), options, steps,
-                )  # fmt: skip
-
             dropped = config["preproc"]["drop_volumes"]
-            series = Series(prepare, head, scan, dropped, protocol.repetition_time)
-            scores = {
-                "subject": f"{site}-{number}",
-                **score_anatomy(anatomy, scan, head),
-                **score_run(series.run, scan, dropped),
-                **series.scores(),
-            }
-            rows.append(scores)
-            matrices.append(series.connectivity())
-            displacement.append(displacement_power(series.run.motion.parameters).mean())
-            print(
-                "  ".join(f"{k} {v:.3f}" if k != "subject" else v for k, v in scores.items()),
-                flush=True,
-            )
-    print("\nmean over subjects")
-    print(pd.DataFrame(rows).drop(columns="subject").mean().round(4).to_string())
-    # With fewer subjects the correlation over them is chance.
-    if len(rows) >= 20:
-        for when in ("before", "after"):
-            value = qc_fc([matrix[when] for matrix in matrices], displacement)
-            print(f"QC-FC {when} Friston-24: median |r| {value:.3f} over {len(rows)} subjects")
+            subject = Subject(scan, protocol, head, template, dropped)
+            registration, series = score_styles(subject, config["preproc"])
+            print(f"\n{site}-{number}", score_anatomy(subject.anatomy, scan, head))
+            print(registration.round(4).to_string())
+            print(series.round(3).to_string(), flush=True)
+            tables.append(series)
+    print(f"\nmean over {len(tables)} subjects")
+    print((sum(tables) / len(tables)).round(3).to_string())
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
 import numpy as np
 
+from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_json
 from notears_pfl.preproc.anatomical import BrainTemplate, prepare_anatomy
 from notears_pfl.preproc.choice import anatomical_engines
-from notears_pfl.preproc.methods import anatomical_methods
+from notears_pfl.preproc.methods import anatomical_methods, with_programs
 from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.pictures import normalisation_slices
 
 paths, output = snakemake.input, snakemake.output
 with (
@@ -35,9 +37,14 @@ with (
         output.xfm,
         vectors=True,
     )
-    methods = anatomical_methods(options, anatomy.quality["already_stripped"])
+    brain_only = anatomy.t1w * anatomy.brain
+    slices = normalisation_slices(brain_only, t1w.affine, anatomy.normalisation, template)
+    write_arrays(slices, output.picture)
+    stripped = anatomy.quality["already_stripped"]
+    engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
+    methods = with_programs(anatomical_methods(options, stripped), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
-    report["engines"] = snakemake.params.engine
+    report["engines"] = engine
     write_json(
         {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
     )

@@ -60,6 +60,11 @@ class AnatomicalSteps:
 
     correct_bias: Callable[[Floats, Floats], Floats] = lambda t1w, affine: t1w
     find_brain: Callable[[Floats, Floats], NDArray[np.bool_]] = find_brain
+    find_tissues: Callable[[Floats, Floats, NDArray[np.bool_], TissueModel, Floats], Floats] = (
+        lambda brain, affine, inside, model, priors: tissue_probabilities(
+            brain[inside], model, priors
+        )
+    )
     normalise: Callable[[Floats, Floats, Floats, Floats, NormaliseOptions], Normalisation] = (
         normalise
     )
@@ -78,15 +83,17 @@ def prepare_anatomy(
     """Extract the brain, even out the bias, register to the template, tell tissues apart."""
     t1w = steps.correct_bias(np.asarray(t1w, dtype=np.float32), affine)
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
-    brain = steps.find_brain(t1w, affine)
+    # No engine is asked to find the brain where there is nothing else.
+    stripped = is_stripped(t1w, voxel_mm)
+    brain = (find_brain if stripped else steps.find_brain)(t1w, affine)
     model = fit_tissues(t1w, brain, voxel_mm)
     corrected = t1w / model.bias(t1w.shape)
     normalisation = steps.normalise(
         corrected * brain, affine, template.t1w, template.affine, options
     )
-    tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template)
+    tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, steps)
     quality = {
-        "already_stripped": is_stripped(t1w, voxel_mm),
+        "already_stripped": stripped,
         "brain_ml": round(volume_ml(brain, voxel_mm), 1),
         "brain_volume_usual": USUAL_ML[0] <= volume_ml(brain, voxel_mm) <= USUAL_ML[1],
         "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
@@ -110,6 +117,7 @@ def _tissue_maps(
     model: TissueModel,
     normalisation: Normalisation,
     template: BrainTemplate,
+    steps: AnatomicalSteps,
 ) -> tuple[NDArray[np.float32], Grid]:
     """Tissue probabilities on a grid of 2 mm or 1.5 voxels, with the template's as priors."""
     edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).max())
@@ -122,7 +130,7 @@ def _tissue_maps(
         [sample_volume(tissue, template.affine, where, order=1) for tissue in template.tissues()]
     )
     tissues = np.zeros((3, *grid.shape), dtype=np.float32)
-    tissues[:, inside] = tissue_probabilities(intensity[inside], model, priors)
+    tissues[:, inside] = steps.find_tissues(intensity * inside, grid.affine, inside, model, priors)
     return tissues, grid
 
 

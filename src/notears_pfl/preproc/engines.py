@@ -66,6 +66,36 @@ def brain_fsl(t1w: Path) -> Interface:
     return fsl.BET(in_file=str(t1w), mask=True, robust=True, output_type=NIFTI)
 
 
+def tissues_fsl(brain: Path, mask: Path) -> Interface:
+    """Segment a brain into three tissues by FSL's FAST, darkest first."""
+    del mask  # FAST takes what is not zero
+    return fsl.FAST(
+        in_files=str(brain), img_type=1, number_classes=3, no_bias=True, output_type=NIFTI
+    )
+
+
+def tissues_ants(brain: Path, mask: Path) -> Interface:
+    """Segment a brain into three tissues by ANTs' Atropos, darkest first."""
+    return ants.Atropos(
+        dimension=3,
+        intensity_images=[str(brain)],
+        mask_image=str(mask),
+        initialization="KMeans",
+        number_of_tissue_classes=3,
+        likelihood_model="Gaussian",
+        mrf_smoothing_factor=0.1,
+        mrf_radius=[1, 1, 1],
+        n_iterations=25,
+        convergence_threshold=1e-4,
+        posterior_formulation="Socrates",
+        use_mixture_model_proportions=True,
+        use_random_seed=False,
+        save_posteriors=True,
+        output_posteriors_name_template="tissue_%02d.nii",
+        out_classified_image_name="tissues.nii",
+    )
+
+
 def bias_ants(t1w: Path) -> Interface:
     """N4 of ANTs."""
     return ants.N4BiasFieldCorrection(input_image=str(t1w), dimension=3, shrink_factor=4)
@@ -83,15 +113,40 @@ def coregister_fsl(mean_bold: Path, t1w_brain: Path) -> Interface:
     )
 
 
-def field_ants(t1w_brain: Path, template: Path, transforms: list[str]) -> Interface:
-    """Compose ANTs' transforms into one displacement field on the template's grid."""
+def coregister_ants(mean_bold: Path, t1w_brain: Path) -> Interface:
+    """ANTs' rigid registration of the mean BOLD image to the T1w brain."""
+    return ants.Registration(
+        fixed_image=str(t1w_brain),
+        moving_image=str(mean_bold),
+        dimension=3,
+        transforms=["Rigid"],
+        transform_parameters=[(0.1,)],
+        metric=["MI"],
+        metric_weight=[1.0],
+        radius_or_number_of_bins=[32],
+        sampling_strategy=["Regular"],
+        sampling_percentage=[0.25],
+        number_of_iterations=[[1000, 500, 250]],
+        convergence_threshold=[1e-6],
+        convergence_window_size=[10],
+        shrink_factors=[[4, 2, 1]],
+        smoothing_sigmas=[[2.0, 1.0, 0.0]],
+        sigma_units=["vox"],
+        initial_moving_transform_com=1,
+        output_transform_prefix="bold_to_t1w_",
+        random_seed=1,
+    )
+
+
+def field_ants(moving: Path, fixed: Path, transforms: list[str]) -> Interface:
+    """Compose ANTs' transforms into one field, displacements from fixed to moving."""
     return ants.ApplyTransforms(
         dimension=3,
-        input_image=str(t1w_brain),
-        reference_image=str(template),
+        input_image=str(moving),
+        reference_image=str(fixed),
         transforms=transforms,
         print_out_composite_warp_file=True,
-        output_image="to_t1w_field.nii",
+        output_image="to_moving_field.nii",
     )
 
 
@@ -131,7 +186,8 @@ ENGINES: Mapping[str, Mapping[str, Callable[..., Interface]]] = {
     "realign": {"spm": realign_spm, "fsl": realign_fsl},
     "brain": {"fsl": brain_fsl},
     "bias": {"ants": bias_ants},
-    "coregister": {"fsl": coregister_fsl},
+    "tissues": {"fsl": tissues_fsl, "ants": tissues_ants},
+    "coregister": {"fsl": coregister_fsl, "ants": coregister_ants},
     "normalise": {"ants": normalise_ants, "spm": normalise_spm},
 }
 

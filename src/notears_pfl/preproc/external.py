@@ -1,4 +1,4 @@
-"""Steps done by SPM, FSL, AFNI or ANTs: arrays to files, the program, files to arrays.
+"""Steps done by SPM, FSL, AFNI, ANTs or deepbet: arrays to files, the program, files to arrays.
 
 Past ``engine`` and ``folder``, each function has the signature of our own step.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from notears_pfl.io.images import read_image, write_image
+from notears_pfl.preproc import deepbet
 from notears_pfl.preproc.anatomical import AnatomicalSteps
 from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration
 from notears_pfl.preproc.engines import Interface, engine_for, field_ants
@@ -20,6 +21,7 @@ from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions
 from notears_pfl.preproc.realign import Motion, RealignOptions
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats, rigid_parameters
+from notears_pfl.preproc.tissues import TissueModel
 
 Steps = Mapping[str, Callable[..., Any]]
 
@@ -33,9 +35,30 @@ def correct_bias(engine: str, folder: Path, t1w: Floats, affine: Floats) -> Floa
 
 def find_brain(engine: str, folder: Path, t1w: Floats, affine: Floats) -> NDArray[np.bool_]:
     """Extract the brain of a T1w image."""
+    if engine == "deepbet":
+        return deepbet.find_brain(t1w, affine)
     write_image(t1w, affine, folder / "t1w.nii")
     outputs = _run(engine_for("brain", engine)(folder / "t1w.nii"), folder)
     return np.asarray(read_image(outputs.mask_file).data > 0)
+
+
+def find_tissues(
+    engine: str,
+    folder: Path,
+    brain: Floats,
+    affine: Floats,
+    inside: NDArray[np.bool_],
+    model: TissueModel,
+    priors: Floats,
+) -> Floats:
+    """Tell tissues apart in ``brain`` (x, y, z); ``model`` and ``priors`` are our own engine's."""
+    del model, priors
+    image, mask = folder / "tissue_brain.nii", folder / "tissue_mask.nii"
+    write_image(np.asarray(brain, np.float32), affine, image)
+    write_image(inside, affine, mask)
+    outputs = _run(engine_for("tissues", engine)(image, mask), folder)
+    files = outputs.posteriors if engine == "ants" else outputs.partial_volume_files
+    return np.stack([read_image(path).data[inside] for path in sorted(files)])
 
 
 def normalise(
@@ -56,9 +79,7 @@ def normalise(
     if engine == "spm":
         field = read_image(_one(outputs.forward_deformation_field))
         return map_from_positions(field.data, field.affine)
-    composed = _run(field_ants(brain, target, outputs.forward_transforms[::-1]), folder)
-    field = read_image(composed.output_image)
-    return map_from_lps(field.data, field.affine)
+    return _ants_map(outputs, brain, target, folder)
 
 
 def correct_slice_timing(
@@ -106,6 +127,9 @@ def coregister(
     write_image(np.asarray(mean_bold, np.float32), affine, bold)
     write_image(contrast.astype(np.float32), grid.affine, brain)
     outputs = _run(engine_for("coregister", engine)(bold, brain), folder)
+    if engine == "ants":
+        to_bold = _ants_map(outputs, bold, brain, folder).affine
+        return Coregistration(to_bold, explained=None, converged=True)
     n_x, n_y, n_z = mean_bold.shape
     moving = Grid((n_x, n_y, n_z), affine)
     to_t1w = world_from_fsl(np.loadtxt(outputs.out_matrix_file), moving, grid)
@@ -114,7 +138,12 @@ def coregister(
 
 def anatomical_steps(engine: Mapping[str, str], folder: Path) -> AnatomicalSteps:
     """Put together the anatomical steps that the settings under ``preproc.engine`` ask for."""
-    functions: Steps = {"bias": correct_bias, "brain": find_brain, "normalise": normalise}
+    functions: Steps = {
+        "bias": correct_bias,
+        "brain": find_brain,
+        "tissues": find_tissues,
+        "normalise": normalise,
+    }
     return AnatomicalSteps(**_chosen(functions, engine, folder))
 
 
@@ -190,6 +219,13 @@ def _chosen(functions: Steps, engine: Mapping[str, str], folder: Path) -> dict[s
         for step, function in functions.items()
         if engine[step] != "own"
     }
+
+
+def _ants_map(outputs: Any, moving: Path, fixed: Path, folder: Path) -> Normalisation:
+    """Map from fixed to moving coordinates of the transforms that ANTs found."""
+    composed = _run(field_ants(moving, fixed, outputs.forward_transforms[::-1]), folder)
+    field = read_image(composed.output_image)
+    return map_from_lps(field.data, field.affine)
 
 
 def _run(interface: Interface, folder: Path) -> Any:

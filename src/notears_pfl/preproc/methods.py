@@ -8,9 +8,45 @@ from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.normalise import NormaliseOptions
 from notears_pfl.preproc.smooth import effective_fwhm_mm
 
+# What a step does, and the names of the programs that may do it in our stead.
+PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "bias": ("The T1w image was corrected for intensity bias", {"ants": "N4 of ANTs"}),
+    "brain": (
+        "The brain was extracted from the T1w image",
+        {"fsl": "BET of FSL", "deepbet": "deepbet"},
+    ),
+    "tissues": (
+        "Cerebrospinal fluid, grey and white matter were told apart",
+        {"fsl": "FAST of FSL", "ants": "Atropos of ANTs"},
+    ),
+    "normalise": (
+        "The brain was registered to the MNI template",
+        {"ants": "SyN of ANTs", "spm": "the unified segmentation of SPM"},
+    ),
+    "slice_timing": (
+        "Slices were shifted in time to the slice acquired mid-way",
+        {"spm": "SPM", "afni": "3dTshift of AFNI"},
+    ),
+    "realign": ("Head motion was estimated", {"spm": "SPM", "fsl": "MCFLIRT of FSL"}),
+    "coregister": (
+        "The mean BOLD image was registered rigidly to the T1w image's tissues",
+        {"fsl": "FLIRT of FSL", "ants": "ANTs"},
+    ),
+}
+
+
+def with_programs(sentences: Mapping[str, str], engine: Mapping[str, str]) -> dict[str, str]:
+    """Let the sentences on steps that another program did name that program."""
+    told = dict(sentences)
+    for step, name in engine.items():
+        if name != "own":
+            what, programs = PROGRAMS[step]
+            told[step] = f"{what} by {programs[name]}."
+    return told
+
 
 def anatomical_methods(options: NormaliseOptions, already_stripped: bool) -> dict[str, str]:
-    """Sentences on the T1w image."""
+    """Sentences on the T1w image, where every step is our own."""
     brain = (
         "The T1w image came without skull and was used as it is."
         if already_stripped
@@ -22,7 +58,7 @@ def anatomical_methods(options: NormaliseOptions, already_stripped: bool) -> dic
             "Intensity bias and the shares of cerebrospinal fluid, grey and white matter were "
             "estimated together by expectation maximisation."
         ),
-        "normalisation": (
+        "normalise": (
             "The brain was registered to the ICBM 2009a MNI152 template by an affine and then a "
             "diffeomorphic transformation (greedy, local normalised cross-correlation with a "
             f"radius of {options.radius} voxels)."

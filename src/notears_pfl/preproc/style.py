@@ -9,11 +9,17 @@ from typing import Any
 from notears_pfl.preproc.clean import CleanOptions
 from notears_pfl.preproc.functional import FunctionalOptions, ResampleOptions, SmoothOptions
 
-STYLES: Mapping[str, Mapping[str, str]] = {
+STYLES: Mapping[str, Mapping[str, Any]] = {
     # DPARSF: motion is estimated after slice timing, SPM's kernel, one step after the other.
-    "dparsf": {"motion_from": "slice_timed", "kernel": "spm", "order": "dparsf"},
-    # Motion is estimated on raw volumes, where spikes are sharp; filtering brings nothing back.
-    "modern": {"motion_from": "raw", "kernel": "gaussian", "order": "simultaneous"},
+    "dparsf": {"motion_from": "slice_timed", "fwhm_mm": 6.0, "kernel": "spm", "order": "dparsf"},
+    # Motion is estimated on raw volumes, where spikes are sharp. A region's mean needs no
+    # smoothing, which mixes its neighbours in. Filtering brings nothing back.
+    "modern": {
+        "motion_from": "raw",
+        "fwhm_mm": 0.0,
+        "kernel": "gaussian",
+        "order": "simultaneous",
+    },
 }
 
 
@@ -30,7 +36,7 @@ def functional_options(settings: Mapping[str, Any]) -> FunctionalOptions:
 def smooth_options(settings: Mapping[str, Any]) -> SmoothOptions:
     """Read the options of smoothing off the settings under ``preproc``."""
     section = settings["smooth"]
-    return SmoothOptions(section["fwhm_mm"], _styled(settings, section["kernel"], "kernel"))
+    return SmoothOptions(*(_styled(settings, section[key], key) for key in ("fwhm_mm", "kernel")))
 
 
 def clean_options(settings: Mapping[str, Any]) -> CleanOptions:
@@ -40,5 +46,5 @@ def clean_options(settings: Mapping[str, Any]) -> CleanOptions:
     return CleanOptions(_styled(settings, section["order"], "order"), low_hz, high_hz)
 
 
-def _styled(settings: Mapping[str, Any], value: str, key: str) -> Any:
+def _styled(settings: Mapping[str, Any], value: Any, key: str) -> Any:
     return STYLES[settings["style"]][key] if value == "style" else value

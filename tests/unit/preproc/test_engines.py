@@ -61,6 +61,14 @@ def test_spm_writes_the_deformation_from_template_to_t1w(images):
         ("brain", "fsl", ["t1w"], ["bet t1w.nii", "-m", "-R"]),
         ("bias", "ants", ["t1w"], ["N4BiasFieldCorrection -d 3", "--shrink-factor 4"]),
         ("coregister", "fsl", ["bold", "t1w"], ["flirt -in", "-dof 6", "-omat bold_to_t1w.mat"]),
+        ("coregister", "ants", ["bold", "t1w"], ["antsRegistration", "--transform Rigid[ 0.1 ]"]),
+        ("tissues", "fsl", ["t1w", "template"], ["fast -t 1", "-N", "-n 3"]),
+        (
+            "tissues",
+            "ants",
+            ["t1w", "template"],
+            ["Atropos --image-dimensionality 3", "KMeans[3]", "--mask-image", "tissue_%02d.nii"],
+        ),
         (
             "normalise",
             "ants",
@@ -83,7 +91,7 @@ def test_ants_composes_its_transforms_on_the_grid_of_the_template(images, tmp_pa
 
     line = field_ants(images["t1w"], images["template"], transforms).cmdline
 
-    assert "--output [ to_t1w_field.nii, 1 ]" in line
+    assert "--output [ to_moving_field.nii, 1 ]" in line
     assert line.index("1Warp.nii.gz") < line.index("0GenericAffine.mat")
 
 
@@ -95,6 +103,7 @@ def test_an_unknown_engine_is_refused_with_the_known_ones():
         "realign",
         "brain",
         "bias",
+        "tissues",
         "coregister",
         "normalise",
     }

@@ -4,18 +4,22 @@ Programs stand in for themselves as scripts that write a known answer.
 """
 
 import sys
+from importlib.util import find_spec
+from types import ModuleType
 
+import nibabel as nib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from notears_pfl.errors import ConfigError
 from notears_pfl.geometry import rigid_matrix, transform
 from notears_pfl.preproc.choice import anatomical_engines, functional_engines
 from notears_pfl.preproc.external import map_from_lps, map_from_positions, world_from_fsl
 from notears_pfl.preproc.realign import RealignOptions
 from notears_pfl.preproc.resample import Grid
 
-OWN_ANATOMY = {"bias": "own", "brain": "own", "normalise": "own"}
+OWN_ANATOMY = dict.fromkeys(("bias", "brain", "tissues", "normalise"), "own")
 OWN_RUN = {"slice_timing": "own", "realign": "own", "coregister": "own"}
 # As neurological images are stored: x counts up to the right, so FSL flips it.
 AFFINE = np.array([[3.0, 0, 0, -30], [0, 3, 0, -40], [0, 0, 4, -20], [0, 0, 0, 1]])
@@ -85,6 +89,58 @@ def test_the_mask_of_another_program_is_taken(program):
         found = steps.find_brain(t1w, AFFINE)
 
     np.testing.assert_array_equal(found, t1w > 5)
+
+
+def test_the_tissues_of_another_program_are_taken(program, rng):
+    program(
+        "fast",
+        "import nibabel as nib, numpy as np\n"
+        "image = nib.load(sys.argv[-1])\n"
+        "data = np.asarray(image.dataobj)\n"
+        "shares = {f'pve_{k}': data == k + 1 for k in range(3)}\n"
+        "for name, share in {**shares, 'seg': data, 'pveseg': data, 'mixeltype': data}.items():\n"
+        "    path = sys.argv[-1].replace('.nii', f'_{name}.nii')\n"
+        "    nib.save(nib.Nifti1Image(share.astype('float32'), image.affine), path)",
+    )
+    brain = rng.integers(0, 4, size=(5, 6, 7)).astype(np.float32)
+
+    with anatomical_engines({**OWN_ANATOMY, "tissues": "fsl"}) as steps:
+        found = steps.find_tissues(brain, AFFINE, brain > 0, None, None)
+
+    np.testing.assert_array_equal(found.argmax(axis=0) + 1, brain[brain > 0])
+    np.testing.assert_array_equal(found.sum(axis=0), 1)
+
+
+def test_deepbet_is_called_for_a_mask_on_the_processor(monkeypatch):
+    class BrainExtraction:
+        """Stand in for deepbet's class; deepbet itself brings gigabytes of PyTorch."""
+
+        def __init__(self, no_gpu=False):
+            assert no_gpu
+
+        def run(self, image):
+            mask = (image.get_fdata() > 5).astype("uint8")
+            return image, nib.Nifti1Image(mask, image.affine), 0.0
+
+    package, module = ModuleType("deepbet"), ModuleType("deepbet.bet")
+    module.BrainExtraction = BrainExtraction
+    monkeypatch.setitem(sys.modules, "deepbet", package)
+    monkeypatch.setitem(sys.modules, "deepbet.bet", module)
+    t1w = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+
+    with anatomical_engines({**OWN_ANATOMY, "brain": "deepbet"}) as steps:
+        found = steps.find_brain(t1w, AFFINE)
+
+    np.testing.assert_array_equal(found, t1w > 5)
+
+
+@pytest.mark.skipif(find_spec("deepbet") is not None, reason="deepbet is installed")
+def test_without_deepbet_the_message_says_how_to_get_it():
+    with (
+        anatomical_engines({**OWN_ANATOMY, "brain": "deepbet"}) as steps,
+        pytest.raises(ConfigError, match=r"pip install 'notears-pfl\[deepbet\]'"),
+    ):
+        steps.find_brain(np.ones((3, 3, 3)), AFFINE)
 
 
 def test_the_motion_of_another_program_is_taken(program):

@@ -1,13 +1,24 @@
 """The methods text says what was done, with the numbers that were used."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from notears_pfl.preproc.clean import CleanOptions
 from notears_pfl.preproc.confounds import FRISTON_24
+from notears_pfl.preproc.engines import ENGINES
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
-from notears_pfl.preproc.methods import anatomical_methods, clean_methods, functional_methods
+from notears_pfl.preproc.methods import (
+    PROGRAMS,
+    anatomical_methods,
+    clean_methods,
+    functional_methods,
+    with_programs,
+)
 from notears_pfl.preproc.normalise import NormaliseOptions
 
+ROOT = Path(__file__).parents[3]
 FIGURES = {"voxel_mm": 3.0, "slice_reference_time": 1.1875}
 
 
@@ -31,6 +42,28 @@ def test_what_was_not_done_is_told_too():
     assert told["smooth"] == "Data were not smoothed."
     assert "the volumes as acquired" in told["realign"]
     assert "without skull" in anatomical_methods(NormaliseOptions(), True)["brain"]
+
+
+def test_a_step_of_another_program_names_it_and_the_others_stay():
+    ours = anatomical_methods(NormaliseOptions(), False)
+    engine = {"bias": "ants", "brain": "deepbet", "tissues": "own", "normalise": "spm"}
+
+    told = with_programs(ours, engine)
+
+    assert told["brain"] == "The brain was extracted from the T1w image by deepbet."
+    assert told["bias"].endswith("bias by N4 of ANTs.")
+    assert "greedy" not in told["normalise"]
+    assert told["tissues"] == ours["tissues"]
+
+
+def test_every_engine_of_the_schema_has_a_sentence_and_every_sentence_an_engine():
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    steps = schema["properties"]["preproc"]["properties"]["engine"]["properties"]
+
+    allowed = {step: set(setting["enum"]) - {"own"} for step, setting in steps.items()}
+    assert {step: set(programs) for step, (_, programs) in PROGRAMS.items()} == allowed
+    interfaces = {step: set(makers) for step, makers in ENGINES.items()}
+    assert {**interfaces, "brain": interfaces["brain"] | {"deepbet"}} == allowed
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,24 @@ def settings():
         "slice_timing": True,
         "motion_from": "style",
         "resample": {"voxel_mm": 3, "order": 2},
-        "smooth": {"fwhm_mm": 6, "kernel": "style"},
+        "smooth": {"fwhm_mm": "style", "kernel": "style"},
         "clean": {"order": "style", "band_hz": [0.01, 0.08]},
     }
 
 
 @pytest.mark.parametrize(
     ("style", "expected"),
-    [("dparsf", ("slice_timed", "spm", "dparsf")), ("modern", ("raw", "gaussian", "simultaneous"))],
+    [
+        ("dparsf", ("slice_timed", 6, "spm", "dparsf")),
+        ("modern", ("raw", 0, "gaussian", "simultaneous")),
+    ],
 )
 def test_settings_left_to_the_style_take_its_values(settings, style, expected):
     settings["style"] = style
 
     found = (
         functional_options(settings).motion_from,
+        smooth_options(settings).fwhm_mm,
         smooth_options(settings).kernel,
         clean_options(settings).order,
     )
@@ -37,7 +41,9 @@ def test_settings_left_to_the_style_take_its_values(settings, style, expected):
 def test_a_setting_that_is_spelled_out_stands(settings):
     settings |= {"style": "modern", "motion_from": "slice_timed"}
     settings["clean"]["order"] = "dparsf"
+    settings["smooth"]["fwhm_mm"] = 8
 
     assert functional_options(settings).motion_from == "slice_timed"
     assert clean_options(settings).order == "dparsf"
     assert smooth_options(settings).kernel == "gaussian"
+    assert smooth_options(settings).fwhm_mm == 8

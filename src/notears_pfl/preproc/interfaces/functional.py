@@ -1,46 +1,44 @@
-"""Our own steps as nipype interfaces, for workflows built with nipype.
+"""Steps on the BOLD run."""
 
-The rules of this project call the functions behind them: no image is written and read again
-between two steps of ours.
-"""
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nipype.interfaces.base import (
-    BaseInterface,
-    BaseInterfaceInputSpec,
-    File,
-    TraitedSpec,
-    traits,
-)
+from nipype.interfaces.base import BaseInterfaceInputSpec, File, traits
 
+from notears_pfl.geometry import transform
 from notears_pfl.io.images import read_image, read_volume, write_image
-from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.coregister import CoregisterOptions, coregister
+from notears_pfl.preproc.interfaces.step import Step
+from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import smooth
+from notears_pfl.preproc.volumes import check_volumes, drop_volumes
 
 
-class _OneFile(TraitedSpec):
-    out_file = File(exists=True, desc="result")
+class DropVolumesInput(BaseInterfaceInputSpec):
+    """Inputs of DropVolumes."""
+
+    in_file = File(exists=True, mandatory=True, desc="4D BOLD image")
+    repetition_time = traits.Float(mandatory=True, desc="seconds")
+    n_dropped = traits.Int(10, usedefault=True)
+    out_file = traits.Str("steady.nii", usedefault=True)
 
 
-class _Step(BaseInterface):
-    """A step that writes one file, named by its input ``out_file``."""
+class DropVolumes(Step):
+    """Check a run and leave out its first volumes."""
 
-    output_spec = _OneFile
+    input_spec = DropVolumesInput
 
-    def _out(self, runtime: Any) -> Path:
-        self._path = Path(runtime.cwd) / self.inputs.out_file
-        return self._path
-
-    def _list_outputs(self) -> dict[str, str]:
-        return {"out_file": str(self._path)}
+    def _run_interface(self, runtime: Any) -> Any:
+        bold, tr = read_image(self.inputs.in_file), self.inputs.repetition_time
+        check_volumes(bold.data, tr)
+        steady = drop_volumes(bold.data, self.inputs.n_dropped)
+        write_image(steady, bold.affine, self._out(runtime), repetition_time=tr)
+        return runtime
 
 
 class SliceTimingInput(BaseInterfaceInputSpec):
@@ -52,7 +50,7 @@ class SliceTimingInput(BaseInterfaceInputSpec):
     out_file = traits.Str("slice_timed.nii", usedefault=True)
 
 
-class SliceTiming(_Step):
+class SliceTiming(Step):
     """Shift slices to the one acquired mid-way, by Fourier interpolation."""
 
     input_spec = SliceTimingInput
@@ -73,7 +71,7 @@ class RealignInput(BaseInterfaceInputSpec):
     out_file = traits.Str("motion.txt", usedefault=True)
 
 
-class Realign(_Step):
+class Realign(Step):
     """Estimate head motion: six parameters per volume, as in SPM's ``rp_*.txt``."""
 
     input_spec = RealignInput
@@ -86,41 +84,56 @@ class Realign(_Step):
         return runtime
 
 
-class ExtractBrainInput(BaseInterfaceInputSpec):
-    """Inputs of ExtractBrain."""
+class CoregisterInput(BaseInterfaceInputSpec):
+    """Inputs of Coregister."""
 
-    in_file = File(exists=True, mandatory=True, desc="T1w image")
-    out_file = traits.Str("brain_mask.nii", usedefault=True)
+    in_file = File(exists=True, mandatory=True, desc="mean BOLD image")
+    tissues = File(exists=True, mandatory=True, desc="fluid, grey and white matter, a volume each")
+    out_file = traits.Str("t1w_to_bold.txt", usedefault=True)
 
 
-class ExtractBrain(_Step):
-    """Find the brain in a T1w image."""
+class Coregister(Step):
+    """Register BOLD to the T1w image's tissues: matrix from T1w to BOLD coordinates, mm."""
 
-    input_spec = ExtractBrainInput
+    input_spec = CoregisterInput
 
     def _run_interface(self, runtime: Any) -> Any:
-        t1w = read_volume(self.inputs.in_file)
-        write_image(find_brain(t1w.data, t1w.affine), t1w.affine, self._out(runtime))
+        bold, tissues = read_volume(self.inputs.in_file), read_image(self.inputs.tissues)
+        n_x, n_y, n_z, _ = tissues.data.shape
+        grid, shares = Grid((n_x, n_y, n_z), tissues.affine), np.moveaxis(tissues.data, -1, 0)
+        found = coregister(bold.data, bold.affine, shares, grid, CoregisterOptions())
+        np.savetxt(self._out(runtime), found.matrix)
         return runtime
 
 
-class NormaliseInput(BaseInterfaceInputSpec):
-    """Inputs of Normalise."""
+class ResampleInput(BaseInterfaceInputSpec):
+    """Inputs of Resample."""
 
-    in_file = File(exists=True, mandatory=True, desc="T1w brain, zero outside")
-    template = File(exists=True, mandatory=True, desc="template brain, zero outside")
-    out_file = traits.Str("template_to_t1w.nii", usedefault=True)
+    in_file = File(exists=True, mandatory=True, desc="4D BOLD image")
+    motion = File(exists=True, mandatory=True, desc="six parameters per volume")
+    t1w_to_bold = File(exists=True, mandatory=True, desc="matrix of Coregister")
+    template_to_t1w = File(exists=True, mandatory=True, desc="displacements of Normalise")
+    repetition_time = traits.Float(mandatory=True, desc="seconds")
+    voxel_mm = traits.Float(3.0, usedefault=True)
+    order = traits.Int(2, usedefault=True, desc="of the interpolating spline")
+    out_file = traits.Str("in_template.nii", usedefault=True)
 
 
-class Normalise(_Step):
-    """Register a brain to a template: displacements in mm from template to T1w."""
+class Resample(Step):
+    """Bring all volumes to the template in one interpolation."""
 
-    input_spec = NormaliseInput
+    input_spec = ResampleInput
 
     def _run_interface(self, runtime: Any) -> Any:
-        t1w, template = read_volume(self.inputs.in_file), read_volume(self.inputs.template)
-        found = normalise(t1w.data, t1w.affine, template.data, template.affine, NormaliseOptions())
-        write_image(found.displacement, found.grid.affine, self._out(runtime), vectors=True)
+        inputs, tr = self.inputs, self.inputs.repetition_time
+        bold, field = read_image(inputs.in_file), read_image(inputs.template_to_t1w)
+        grid = mni_grid(inputs.voxel_mm)
+        to_t1w = Normalisation.from_field(field.data, field.affine, np.eye(4)).to_t1w
+        in_bold = transform(np.loadtxt(inputs.t1w_to_bold), to_t1w(grid.points()))
+        motion = np.loadtxt(inputs.motion, ndmin=2)
+        series, _ = sample_moving_volumes(bold.data, bold.affine, motion, in_bold, inputs.order)
+        volumes = series.T.reshape(*grid.shape, len(series))
+        write_image(volumes, grid.affine, self._out(runtime), repetition_time=tr)
         return runtime
 
 
@@ -133,7 +146,7 @@ class SmoothInput(BaseInterfaceInputSpec):
     out_file = traits.Str("smoothed.nii", usedefault=True)
 
 
-class Smooth(_Step):
+class Smooth(Step):
     """Smooth with SPM's kernel or the plain Gaussian."""
 
     input_spec = SmoothInput
@@ -158,7 +171,7 @@ class CleanInput(BaseInterfaceInputSpec):
     out_file = traits.Str("cleaned.txt", usedefault=True)
 
 
-class Clean(_Step):
+class Clean(Step):
     """Regress the Friston 24, detrend and band-pass signals."""
 
     input_spec = CleanInput
