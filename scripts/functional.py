@@ -31,7 +31,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     methods = functional_methods(options, smoothing, run.figures(), atlas_name)
     report = {
         "status": "ok",
-        "sources": [paths.bold, paths.sidecar, paths.xfm, paths.labels],
+        "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
         "repetition_time": tr,
         **run.figures(),
         "template_agreement": anatomy["template_agreement"]["diffeomorphic"],
