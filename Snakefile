@@ -12,12 +12,24 @@ include: "workflow/rules/common.smk"
 if KIND == "phantom":
 
     include: "workflow/rules/phantom.smk"
+    include: "workflow/rules/validate_bids.smk"
     include: "workflow/rules/roi.smk"
     include: "workflow/rules/preproc.smk"
 
-else:
+elif KIND == "timeseries":
 
     include: "workflow/rules/timeseries.smk"
+
+else:
+
+    include: "workflow/rules/ingest.smk"
+
+    if KIND == "srpbs":
+
+        include: "workflow/rules/srpbs.smk"
+        include: "workflow/rules/validate_bids.smk"
+    include: "workflow/rules/roi.smk"
+    include: "workflow/rules/preproc.smk"
 
 
 include: "workflow/rules/cohort.smk"

@@ -5,15 +5,16 @@ from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.images import read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_json
-from notears_pfl.roi.atlas import describe_atlas, order_regions
+from notears_pfl.roi.atlas import check_digest, describe_atlas, order_regions
 
 params, path = snakemake.params, snakemake.input.image
 with rule_log(snakemake.log[0]):
-    atlas = read_volume(path)
+    atlas, sha256 = read_volume(path), file_digest(path)
     with naming(path):
+        check_digest(sha256, params.sha256)
         labels, offsets_mm = order_regions(
-            atlas.data, atlas.affine, params.rois, params.coordinates, params.atlas
+            atlas.data, atlas.affine, params.rois, params.coordinates, params.atlas, params.codes
         )
     write_image(labels, atlas.affine, snakemake.output.labels)
-    description = describe_atlas(params.atlas, params.rois, offsets_mm, file_digest(path))
+    description = describe_atlas(params.atlas, params.rois, offsets_mm, sha256)
     write_json(description, snakemake.output.report)

@@ -38,7 +38,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     methods = with_programs(methods, params.preproc["engine"])
     report = {
         "status": "ok",
-        "sources": [paths.bold, paths.sidecar, paths.xfm, paths.labels],
+        "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
         "repetition_time": tr,
         **run.figures(),
         "template_agreement": anatomy["template_agreement"]["diffeomorphic"],

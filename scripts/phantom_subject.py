@@ -4,11 +4,12 @@ from functools import partial
 
 import pandas as pd
 
+from notears_pfl.acquisition import scanner_sidecar
 from notears_pfl.io.images import read_image, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_relmat, write_json, write_table
 from notears_pfl.phantom.brain import Head, field_affine
-from notears_pfl.phantom.cohort import bold_sidecar, scanner_sidecar
+from notears_pfl.phantom.cohort import bold_sidecar
 from notears_pfl.phantom.motion import COLUMNS
 from notears_pfl.phantom.networks import over_all_regions
 from notears_pfl.phantom.scanner import site_gain, site_protocol

@@ -15,10 +15,7 @@ rule cohort:
         "../../envs/analysis.yaml"
     params:
         participants=PARTICIPANTS,
-        columns={
-            f"{column}_column": config["source"][f"{column}_column"]
-            for column in ("site", "group")
-        },
+        columns=COLUMNS,
         sites=SITES,
         groups=tuple(GROUPS),
         limits=config["cohort"]["limits"],

@@ -19,6 +19,7 @@ from notears_pfl.ingest.participants import (
     sites_with_both_groups,
     standard_participants,
 )
+from notears_pfl.ingest.sources import enrol_source
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.study import read_study
 from notears_pfl.io.tables import read_table
@@ -27,26 +28,36 @@ from notears_pfl.phantom.cohort import list_subjects
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 
 KIND = config.get("source", {}).get("kind")
+# Of scans that are used where they lie, by participant; others are in results/bids.
+SCANS = {}
 
 try:
     STUDY = read_study(config, Path(workflow.basedir) / "workflow/schemas", CONFIG_NAME)
+    COLUMNS = {
+        f"{name}_column": config["source"][f"{name}_column"]
+        for name in ("site", "group")
+    }
     if KIND == "phantom":
         PARTICIPANTS_TABLE = "results/bids/participants.tsv"
         SUBJECTS = list_subjects(STUDY.sites, STUDY.groups)
-    else:
+    elif KIND == "timeseries":
         PARTICIPANTS_TABLE = config["source"]["participants"]
         SUBJECTS = standard_participants(
-            read_table(PARTICIPANTS_TABLE),
-            config["source"]["site_column"],
-            config["source"]["group_column"],
-            PARTICIPANTS_TABLE,
+            read_table(PARTICIPANTS_TABLE), **COLUMNS, name=PARTICIPANTS_TABLE
         )
+    else:
+        PARTICIPANTS_TABLE = "results/ingest/participants.tsv"
+        COLUMNS = {"site_column": "site", "group_column": "group"}
+        ENROLMENT = enrol_source(config, STUDY.sites, STUDY.groups, CONFIG_NAME)
+        SUBJECTS = ENROLMENT.enrolled.copy()
+        SCANS = {} if KIND == "srpbs" else ENROLMENT.scans
     SITES, LEFT_OUT = sites_with_both_groups(SUBJECTS, STUDY.groups, PARTICIPANTS_TABLE)
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
-for line in LEFT_OUT:
-    logger.warning(line)
+if workflow.is_main_process:
+    for line in LEFT_OUT if KIND in ("phantom", "timeseries") else ENROLMENT.lines:
+        logger.warning(line)
 
 SUBJECTS.index = SUBJECTS["participant_id"].str.removeprefix("sub-").rename("subject")
 GROUPS = list(STUDY.groups)
@@ -70,6 +81,27 @@ def site_of(wildcards):
     """Protocol of the subject's site: the sites table without the counts of subjects."""
     site = STUDY.sites.loc[SUBJECTS.loc[wildcards.subject, "site"]]
     return site.drop(["phantom_patients", "phantom_controls"]).to_dict()
+
+
+def t1w_of(wildcards):
+    """Raw T1w image of a subject: where its dataset has it, or as it was made here."""
+    name = f"sub-{wildcards.subject}"
+    made = f"results/bids/{name}/anat/{name}_T1w.nii.gz"
+    return SCANS[name].t1w if name in SCANS else made
+
+
+def bold_of(wildcards):
+    """Run of a subject: where its dataset has it, or as it was made here."""
+    name = f"sub-{wildcards.subject}"
+    made = f"results/bids/{name}/func/{name}_task-rest_bold.nii.gz"
+    return SCANS[name].bold if name in SCANS else made
+
+
+def sidecars_of(wildcards):
+    """Sidecars of a subject's run, the nearest last."""
+    name = f"sub-{wildcards.subject}"
+    made = f"results/bids/{name}/func/{name}_task-rest_bold.json"
+    return list(SCANS[name].sidecars) if name in SCANS else [made]
 
 
 def true_network_of(wildcards):

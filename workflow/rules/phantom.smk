@@ -102,22 +102,3 @@ rule phantom_dataset:
         "Phantom: participants and description of the BIDS dataset"
     script:
         "../../scripts/phantom_dataset.py"
-
-
-rule validate_bids:
-    input:
-        dataset=rules.phantom_dataset.output,
-        t1ws=expand(rules.phantom_subject.output.t1w, subject=SUBJECTS.index),
-        bolds=expand(rules.phantom_subject.output.bold, subject=SUBJECTS.index),
-    output:
-        report="results/bids_validation.json",
-    log:
-        "logs/validate_bids.log",
-    conda:
-        "../../envs/phantom.yaml"
-    params:
-        code=code_of("validate_bids"),
-    message:
-        "Asking the BIDS validator about results/bids"
-    script:
-        "../../scripts/validate_bids.py"

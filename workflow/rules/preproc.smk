@@ -36,7 +36,7 @@ rule brain_template:
 
 rule anatomical:
     input:
-        t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+        t1w=t1w_of,
         template_t1w=rules.brain_template.output.t1w,
         template_tissues=rules.brain_template.output.tissues,
         template_brain=rules.brain_template.output.brain,
@@ -68,8 +68,8 @@ rule anatomical:
 
 rule functional:
     input:
-        bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
-        sidecar="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+        bold=bold_of,
+        sidecar=sidecars_of,
         tissues=rules.anatomical.output.tissues,
         xfm=rules.anatomical.output.xfm,
         anatomy=rules.anatomical.output.report,
@@ -101,8 +101,8 @@ rule functional:
 
 rule clean_bold:
     input:
-        bold=rules.functional.input.bold,
-        sidecar=rules.functional.input.sidecar,
+        bold=bold_of,
+        sidecar=sidecars_of,
         tissues=rules.anatomical.output.tissues,
         xfm=rules.anatomical.output.xfm,
         anatomy=rules.anatomical.output.report,

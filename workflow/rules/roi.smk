@@ -1,14 +1,42 @@
-# The phantom brings its own regions; a study of people brings a file.
-ATLAS = (
-    rules.phantom_template.output.labels
-    if config["rois"]["atlas"] == "surrogate"
-    else config["rois"]["atlas"]
-)
+# The phantom brings its own regions; a study of people takes AAL, from a file or its makers.
+ATLAS = config["rois"]["atlas"]
+if ATLAS == "auto":
+    ATLAS = "surrogate" if KIND == "phantom" else "nilearn"
+AAL_CODES = STUDY.rois["aal_code"].tolist() if "aal_code" in STUDY.rois else []
+
+if ATLAS == "surrogate":
+    ATLAS_IMAGE = rules.phantom_template.output.labels
+elif ATLAS == "nilearn":
+    ATLAS_IMAGE = "results/roi/AAL.nii"
+else:
+    ATLAS_IMAGE = ATLAS
+
+
+# Compute nodes of a cluster have no network.
+localrules:
+    fetch_aal,
+
+
+rule fetch_aal:
+    output:
+        image="results/roi/AAL.nii",
+    log:
+        "logs/fetch_aal.log",
+    conda:
+        "../../envs/preproc.yaml"
+    params:
+        aal_codes=AAL_CODES,
+        aal_names=STUDY.rois["aal_name"].tolist() if AAL_CODES else [],
+        code=code_of("fetch_aal"),
+    message:
+        "ROIs: downloading AAL"
+    script:
+        "../../scripts/fetch_aal.py"
 
 
 rule atlas:
     input:
-        image=ATLAS,
+        image=ATLAS_IMAGE,
     output:
         labels="results/roi/seg-AAL116_dseg.nii.gz",
         report="results/roi/seg-AAL116_dseg.json",
@@ -17,7 +45,9 @@ rule atlas:
     conda:
         "../../envs/preproc.yaml"
     params:
-        atlas=config["rois"]["atlas"],
+        atlas=ATLAS,
+        sha256=config["rois"].get("atlas_sha256"),
+        codes=AAL_CODES,
         rois=STUDY.rois.index.tolist(),
         coordinates=STUDY.rois[["x", "y", "z"]].to_numpy().tolist(),
         code=code_of("atlas"),

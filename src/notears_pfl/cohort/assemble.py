@@ -18,6 +18,7 @@ QUALITY = {
     "template_agreement": "template_agreement",
     "degrees_of_freedom": "degrees_of_freedom",
 }
+NO_SCAN = {"status": "failed", "reason": "no scan was found"}
 
 
 def assemble_cohort(
@@ -29,7 +30,8 @@ def assemble_cohort(
     Parameters
     ----------
     participants : DataFrame
-        ``participant_id``, ``site``, ``group`` and whatever else describes a person.
+        ``participant_id``, ``site``, ``group`` and whatever else describes a person; where
+        ``not_enrolled`` says why a subject was never processed, no report is looked for.
     reports : mapping of str to mapping
         Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
         failure, and the figures of ``QUALITY``. Figures that participants already have stay.
@@ -51,7 +53,13 @@ def assemble_cohort(
         ``exclusion`` (why not) and ``split``.
     """
     ids = participants["participant_id"]
-    own = [reports.get(name, {"status": "failed", "reason": "no scan was found"}) for name in ids]
+    if "not_enrolled" not in participants:
+        participants = participants.assign(not_enrolled="")
+    participants = participants.fillna({"not_enrolled": ""})
+    own = [
+        {"status": "never processed"} if why else reports.get(name, NO_SCAN)
+        for name, why in zip(ids, participants["not_enrolled"], strict=True)
+    ]
     quality = pd.DataFrame(
         [{column: report.get(key) for column, key in QUALITY.items()} for report in own],
         index=participants.index,

@@ -24,9 +24,10 @@ def exclusion_reasons(
     Parameters
     ----------
     subjects : DataFrame
-        One row per subject with ``site``, ``group``, ``failure`` (why its processing failed, or
-        empty), ``mean_fd_mm``, ``share_fd_above`` and ``n_volumes``. A figure that is missing
-        is not judged.
+        One row per subject with ``site``, ``group``, ``not_enrolled`` (why it was never
+        processed, or empty), ``failure`` (why its processing failed, or empty),
+        ``mean_fd_mm``, ``share_fd_above`` and ``n_volumes``. A figure that is missing is not
+        judged.
     groups : tuple of str
         The labels that take part.
     sites : sequence of str
@@ -43,6 +44,8 @@ def exclusion_reasons(
 def _reasons(
     row: Mapping[Hashable, Any], groups: tuple[str, str], sites: Sequence[str], limits: Limits
 ) -> list[str]:
+    if row["not_enrolled"]:
+        return [f"not enrolled: {row['not_enrolled']}"]
     if row["failure"]:
         return [f"failed: {row['failure']}"]
     reasons = []

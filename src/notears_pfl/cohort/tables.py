@@ -11,12 +11,12 @@ from notears_pfl.cohort.split import DISCOVERY, VALIDATION
 def flow_table(subjects: pd.DataFrame) -> pd.DataFrame:
     """Count subjects by site and group at each step, from found to the two halves.
 
-    ``subjects`` has ``site``, ``group``, ``failure``, ``included`` and ``split``.
+    ``subjects`` has ``site``, ``group``, ``not_enrolled``, ``failure``, ``included``, ``split``.
     """
     steps = pd.DataFrame(
         {
             "found": True,
-            "preprocessed": subjects["failure"] == "",
+            "preprocessed": (subjects["failure"] == "") & (subjects["not_enrolled"] == ""),
             "included": subjects["included"],
             DISCOVERY: subjects["split"] == DISCOVERY,
             VALIDATION: subjects["split"] == VALIDATION,

@@ -1,6 +1,7 @@
 """The participants of a user's own study: ids, sites and groups in one form."""
 
 import re
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -31,6 +32,10 @@ def standard_participants(
             f"{', '.join(map(str, table.columns))}. Add it, or name another in the configuration."
         )
         raise CohortError(msg)
+    nameless = table.index[table["participant_id"].isna()] + 1
+    if len(nameless):
+        msg = f"{name}: rows {nameless.tolist()} have no participant_id. Name them, or remove them."
+        raise CohortError(msg)
     subjects = table.rename(columns={site_column: "site", group_column: "group"})
     ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
     subjects["participant_id"] = "sub-" + ids
@@ -44,6 +49,13 @@ def standard_participants(
         )
         raise CohortError(msg)
     return subjects
+
+
+def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Series:
+    """Replace the values of ``column``, as text, by those that ``values`` has for them."""
+    table = {str(key): value for key, value in values.items()}
+    text = column.astype("string").str.strip()
+    return text.map(lambda value: table.get(value, value), na_action="ignore").astype(object)
 
 
 def sites_with_both_groups(

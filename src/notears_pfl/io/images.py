@@ -1,5 +1,7 @@
 """Read and write NIfTI images."""
 
+import gzip
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +28,30 @@ def read_image(path: str | Path) -> Image:
     except FileNotFoundError:
         raise
     except Exception as error:
-        msg = (
-            f"{path}: cannot be read as a NIfTI image ({error}). "
-            "The file is truncated or damaged: copy or convert it again."
-        )
-        raise ImageError(msg) from error
+        raise _damaged(path, error) from error
     return Image(data=data, affine=np.asarray(image.affine))
+
+
+def read_bare_image(path: str | Path) -> Image:
+    """Read a NIfTI image from a file whose name does not say that it is one."""
+    try:
+        image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
+        return Image(data=np.asanyarray(image.dataobj), affine=np.asarray(image.affine))
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from error
+
+
+def compress(source: str | Path, path: str | Path) -> None:
+    """Copy a file to ``path`` through gzip, the same bytes every time."""
+    with (
+        whole_file(path) as temporary,
+        open(source, "rb") as plain,
+        open(temporary, "wb") as file,
+        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped,
+    ):
+        shutil.copyfileobj(plain, zipped)
 
 
 def read_volume(path: str | Path) -> Image:
@@ -79,3 +99,10 @@ def write_image(
         image.header.set_intent("vector")
     with whole_file(path) as temporary:
         nib.save(image, temporary)
+
+
+def _damaged(path: str | Path, error: Exception) -> ImageError:
+    return ImageError(
+        f"{path}: cannot be read as a NIfTI image ({error}). "
+        "The file is truncated or damaged: copy or convert it again."
+    )

@@ -54,6 +54,8 @@ def _allowed(field: Schema) -> str:
         return " then ".join(_allowed(item) for item in field["prefixItems"])
     if isinstance(field.get("items"), dict):
         return f"list of {_allowed(field['items'])}"
+    if isinstance(field.get("additionalProperties"), dict):
+        return "mapping"
     if "pattern" in field:
         return f"text, `{field['pattern']}`"
     bounds = {

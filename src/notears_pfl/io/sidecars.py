@@ -1,6 +1,7 @@
 """What a BOLD image's sidecar says of its timing."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,21 +25,47 @@ def read_sidecar(path: str | Path) -> dict[str, Any]:
     return sidecar
 
 
-def read_timing(path: str | Path) -> Timing:
-    """Read RepetitionTime and SliceTiming off a BIDS sidecar; the latter may be absent."""
-    sidecar = read_sidecar(path)
+def read_metadata(sidecars: Sequence[str | Path]) -> dict[str, Any]:
+    """Merge sidecars; what stands in a later one replaces what stands in an earlier one."""
+    merged: dict[str, Any] = {}
+    for path in sidecars:
+        try:
+            content: object = read_sidecar(path)
+        except (OSError, ValueError) as error:
+            msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
+            raise SignalError(msg) from error
+        if not isinstance(content, Mapping):
+            msg = f"{path}: a JSON object was needed, found {type(content).__name__}. Correct it."
+            raise SignalError(msg)
+        merged |= content
+    return merged
+
+
+def read_timing(sidecars: str | Path | Sequence[str | Path]) -> Timing:
+    """Read RepetitionTime and SliceTiming off BIDS sidecars; the latter may be absent.
+
+    Of several sidecars the nearest to the image comes last and goes before the others.
+    """
+    paths = [sidecars] if isinstance(sidecars, str | Path) else list(sidecars)
+    sidecar, named = read_metadata(paths), ", ".join(map(str, paths))
+    if sidecar.get("status") == "failed":
+        raise SignalError(sidecar["reason"])
     if "RepetitionTime" not in sidecar:
-        msg = f"{path}: RepetitionTime is missing. Add it, in seconds."
+        msg = f"{named}: RepetitionTime is missing. Add it, in seconds."
         raise SignalError(msg)
-    times = sidecar.get("SliceTiming")
-    if times is None:
-        return Timing(float(sidecar["RepetitionTime"]), None)
+    try:
+        repetition_time = float(sidecar["RepetitionTime"])
+        times = np.array(sidecar.get("SliceTiming", []), dtype=float).ravel()
+    except (TypeError, ValueError) as error:
+        msg = f"{named}: RepetitionTime or SliceTiming is not in numbers ({error}). Correct it."
+        raise SignalError(msg) from error
+    if "SliceTiming" not in sidecar:
+        return Timing(repetition_time, None)
     direction = sidecar.get("SliceEncodingDirection", "k")
     if direction not in ("k", "k-"):
         msg = (
-            f"{path}: SliceEncodingDirection is {direction!r}; slices along the third axis (k or "
+            f"{named}: SliceEncodingDirection is {direction!r}; slices along the third axis (k or "
             "k-) are needed. Reorient the image or leave out SliceTiming."
         )
         raise SignalError(msg)
-    ordered = np.array(times, dtype=float)
-    return Timing(float(sidecar["RepetitionTime"]), ordered[::-1] if direction == "k-" else ordered)
+    return Timing(repetition_time, times[::-1] if direction == "k-" else times)

@@ -61,7 +61,7 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
     found = [*_group_problems(study, name), *_roi_problems(study, config, name)]
     if config["source"]["kind"] == "phantom":
         pass_band = config["preproc"]["clean"]["band_hz"]
-        found += _band_problems("preproc.clean.band_hz", pass_band, study, config, name)
+        found += band_problems("preproc.clean.band_hz", pass_band, *_protocols(study, config), name)
         found += _phantom_problems(study, config, name)
     if found:
         raise ConfigError("\n".join(found))
@@ -78,6 +78,11 @@ def _group_problems(study: Study, name: str) -> Iterator[str]:
 
 
 def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+    if config["rois"]["atlas"] == "surrogate" and config["source"]["kind"] != "phantom":
+        yield (
+            f"{name}: rois.atlas is 'surrogate', which is for the phantom alone. Give the path of "
+            "an AAL image, or 'nilearn' to download it."
+        )
     table, announced = config["rois"]["table"], config["rois"]["n_selected"]
     selected = int(study.rois["selected"].sum())
     if selected != announced:
@@ -97,18 +102,25 @@ def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterato
         )
 
 
-def _band_problems(
-    key: str, band: Sequence[float], study: Study, config: Mapping[str, Any], name: str
+def band_problems(
+    key: str, band: Sequence[float], repetition_times: Mapping[str, float], source: str, name: str
 ) -> Iterator[str]:
+    """Say what is wrong with a band, given each site's repetition time and where it stands."""
     yield from _order_problems(key, band, name)
-    for site, repetition_time in study.sites["repetition_time"].items():
+    for site, repetition_time in repetition_times.items():
         nyquist = 0.5 / repetition_time
         if band[1] >= nyquist:
             yield (
                 f"{name}: {key} reaches {band[1]} Hz, at or above the Nyquist frequency of site "
-                f"{site}, {nyquist:.4g} Hz (TR {repetition_time} s in {config['sites']}). Lower "
+                f"{site}, {nyquist:.4g} Hz (TR {repetition_time} s in {source}). Lower "
                 "the band or shorten the TR."
             )
+
+
+def _protocols(study: Study, config: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """Repetition time of every site, and the table it stands in."""
+    times = study.sites["repetition_time"]
+    return {str(site): float(time) for site, time in times.items()}, config["sites"]
 
 
 def _order_problems(key: str, pair: Sequence[float], name: str) -> Iterator[str]:
@@ -140,7 +152,7 @@ def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Ite
             "Deform less or more smoothly."
         )
     band = config["phantom"]["signal"]["band_hz"]
-    yield from _band_problems("phantom.signal.band_hz", band, study, config, name)
+    yield from band_problems("phantom.signal.band_hz", band, *_protocols(study, config), name)
     yield from _edge_problems(study, config, name)
 
 

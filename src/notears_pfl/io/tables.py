@@ -1,7 +1,7 @@
 """Read and write the tables that travel between rules."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,15 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
     return relmat
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a TSV; ``n/a`` and empty cells are missing."""
-    return pd.read_csv(path, sep="\t", na_values=["n/a"])
+def read_table(path: str | Path, text: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a TSV; ``n/a`` and empty cells are missing; columns of ``text`` are never numbers."""
+    # The subject 0051 is not number 51.
+    types = dict.fromkeys(("participant_id", *text), str)
+    try:
+        return pd.read_csv(path, sep="\t", na_values=["n/a"], dtype=types)
+    except FileNotFoundError:
+        msg = f"{path}: no such table. Create it, or correct its path in the configuration."
+        raise TableError(msg) from None
 
 
 def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) -> None:

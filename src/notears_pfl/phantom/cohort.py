@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from notears_pfl.acquisition import scanner_sidecar
 from notears_pfl.phantom.scanner import Protocol
 from notears_pfl.seeds import stream
 
@@ -78,18 +79,6 @@ def dataset_description(version: str) -> dict[str, Any]:
         "Authors": ["NOTEARS-PFL developers"],
         "HowToAcknowledge": "No acknowledgement is needed: the data were computed.",
         "GeneratedBy": [{"Name": "notears-pfl", "Version": version}],
-    }
-
-
-def scanner_sidecar(site: Mapping[str, Any]) -> dict[str, Any]:
-    """Sidecar fields that both images of a site share."""
-    manufacturer, model = site["scanner"].split(" ", 1)
-    return {
-        "Manufacturer": manufacturer,
-        "ManufacturersModelName": model,
-        "MagneticFieldStrength": site["field_strength_t"],
-        "InstitutionName": site["name"],
-        "ReceiveCoilName": f"{site['channels']} channels",
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import affine_transform, binary_dilation, gaussian_filter, spline_filter
 
+from notears_pfl.acquisition import slice_times
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
 from notears_pfl.phantom.brain import Head, sample, to_template
 from notears_pfl.phantom.motion import artefact_courses
@@ -68,18 +69,6 @@ def site_protocol(site: Mapping[str, Any], reduction: float) -> Protocol:
 def site_gain(rng: np.random.Generator, options: ScannerOptions) -> float:
     """Draw a site's gain: image units of a voxel of grey matter."""
     return float(rng.uniform(*options.gain_range))
-
-
-def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray:
-    """Seconds after the volume's start at which each slice, from the lowest, is acquired."""
-    acquired = np.arange(n_slices)
-    if order == "descending":
-        acquired = acquired[::-1]
-    elif order == "interleaved":
-        acquired = np.concatenate([acquired[::2], acquired[1::2]])
-    times = np.empty(n_slices)
-    times[acquired] = np.arange(n_slices) * repetition_time / n_slices
-    return times
 
 
 def reference_time(times: np.ndarray) -> float:

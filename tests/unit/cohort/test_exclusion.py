@@ -8,8 +8,8 @@ from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 
 LIMITS = Limits(max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60)
 GOOD = {
-    "site": "COI", "group": "MDD", "failure": "", "mean_fd_mm": 0.2, "share_fd_above": 0.1,
-    "n_volumes": 230,
+    "site": "COI", "group": "MDD", "not_enrolled": "", "failure": "", "mean_fd_mm": 0.2,
+    "share_fd_above": 0.1, "n_volumes": 230,
 }  # fmt: skip
 
 
@@ -20,6 +20,7 @@ GOOD = {
         ({"mean_fd_mm": 0.5}, ""),
         ({"mean_fd_mm": np.nan, "share_fd_above": np.nan}, ""),
         ({"failure": "bold.nii.gz: truncated", "mean_fd_mm": 9}, "failed: bold.nii.gz: truncated"),
+        ({"not_enrolled": "no T1w image"}, "not enrolled: no T1w image"),
         ({"group": "BD"}, "group 'BD' is neither MDD nor HC"),
         ({"site": "KUT"}, "site KUT lacks one of the groups"),
         ({"mean_fd_mm": 0.62}, "motion: mean FD 0.62 > 0.5 mm"),

@@ -33,6 +33,13 @@ def test_a_missing_column_is_named_beside_those_there_are(table):
         standard_participants(table, "site", "dx", "participants.tsv")
 
 
+def test_a_row_without_an_id_is_refused_by_its_number(table):
+    table.loc[1, "participant_id"] = None
+
+    with pytest.raises(CohortError, match=r"participants\.tsv: rows \[2\] have no participant_id"):
+        standard_participants(table, "centre", "dx", "participants.tsv")
+
+
 def test_a_subject_in_two_rows_is_refused(table):
     twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
 

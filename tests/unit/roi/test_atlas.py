@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.roi.atlas import describe_atlas, labels_at, order_regions
+from notears_pfl.roi.atlas import (
+    KNOWN_FILES,
+    check_digest,
+    check_names,
+    describe_atlas,
+    labels_at,
+    order_regions,
+)
 
 AFFINE = np.diag([4.0, 4.0, 4.0, 1.0])
 NAMES = ["PreCG.L", "PreCG.R", "Vermis10"]
+AAL_CODES = [2001, 2002, 9170]
 CENTRES = [(1, 1, 1), (7, 1, 1), (4, 7, 7)]
 COORDINATES = (4.0 * np.array(CENTRES)).tolist()
 
@@ -21,7 +29,9 @@ def parcellation(codes):
 
 @pytest.mark.parametrize("codes", [(1, 2, 3), (2001, 2002, 9170)])
 def test_either_numbering_of_aal_comes_out_in_the_order_of_the_table(codes):
-    labels, offsets_mm = order_regions(parcellation(codes), AFFINE, NAMES, COORDINATES, "aal.nii")
+    labels, offsets_mm = order_regions(
+        parcellation(codes), AFFINE, NAMES, COORDINATES, "aal.nii", AAL_CODES
+    )
 
     np.testing.assert_array_equal(labels, parcellation((1, 2, 3)))
     np.testing.assert_allclose(offsets_mm, 0, atol=1e-9)
@@ -46,9 +56,9 @@ def test_codes_are_those_of_the_nearest_voxel_and_zero_outside():
 
 
 def test_the_surrogate_is_called_one():
-    assert "surrogate" in describe_atlas("surrogate", NAMES, np.zeros(3), "0a")["name"]
+    assert "surrogate" in describe_atlas("surrogate", NAMES, np.zeros((3, 3)), "0a")["name"]
     assert (
-        describe_atlas("atlases/aal.nii", NAMES, np.zeros(3), "0a")["name"]
+        describe_atlas("atlases/aal.nii", NAMES, np.zeros((3, 3)), "0a")["name"]
         == "AAL from atlases/aal.nii"
     )
 
@@ -59,3 +69,77 @@ def test_only_the_surrogate_may_lie_off_its_coordinates():
     order_regions(parcellation((1, 2, 3)), AFFINE, NAMES, shifted, "surrogate")
     with pytest.raises(SignalError, match="3 of 3 regions are not where"):
         order_regions(parcellation((1, 2, 3)), AFFINE, NAMES, shifted, "aal.nii")
+
+
+def test_codes_of_aal_are_mapped_by_the_table_whatever_their_order():
+    shuffled = [9170, 2001, 2002]
+
+    labels, _ = order_regions(
+        parcellation(shuffled), AFFINE, NAMES, COORDINATES, "aal.nii", shuffled
+    )
+
+    np.testing.assert_array_equal(labels, parcellation((1, 2, 3)))
+
+
+def test_codes_that_are_not_aals_are_refused():
+    with pytest.raises(
+        SignalError, match=r"Labels \[4\] of the image are neither 1 to 3 nor AAL's"
+    ):
+        order_regions(
+            parcellation((2001, 2002, 4)), AFFINE, NAMES, COORDINATES, "aal.nii", AAL_CODES
+        )
+
+
+def test_an_atlas_with_left_and_right_swapped_is_recognised():
+    lateral = (4.0 * np.array(CENTRES) - [16, 0, 0]).tolist()
+    flipped = AFFINE.copy()
+    flipped[0] = [-4.0, 0, 0, 16]
+
+    order_regions(parcellation((1, 2, 3)), _shifted(AFFINE, -16), NAMES, lateral, "aal.nii")
+    with pytest.raises(SignalError, match="Left and right are swapped"):
+        order_regions(parcellation((1, 2, 3)), flipped, NAMES, lateral, "aal.nii")
+
+
+def _shifted(affine, x_mm):
+    moved = affine.copy()
+    moved[0, 3] += x_mm
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("n", "name"), [(120, "AAL2"), (166, "AAL3"), (90, "without the cerebell")]
+)
+def test_relatives_of_aal_are_called_by_their_names(n, name):
+    labels = np.arange(n + 1).reshape(1, 1, -1)
+
+    with pytest.raises(SignalError, match=rf"{n} regions, the ROI table 116: this is .*{name}"):
+        order_regions(labels, AFFINE, [str(i) for i in range(116)], np.zeros((116, 3)), "aal.nii")
+
+
+def test_an_image_of_other_values_is_not_an_atlas():
+    with pytest.raises(SignalError, match=r"values such as \[0\.5 1\.5\], not labels"):
+        order_regions(parcellation((1, 2, 3)) * 0.5, AFFINE, NAMES, COORDINATES, "aal.nii")
+
+
+def test_names_of_labels_must_be_those_of_the_table():
+    names = ["Precentral_L", "Precentral_R", "Vermis_10"]
+    check_names(dict(zip(AAL_CODES, names, strict=True)), AAL_CODES, names)
+
+    with pytest.raises(SignalError, match=r"1 labels are not AAL's: 2002 is 'Precentral_X', not"):
+        check_names(
+            {2001: "Precentral_L", 2002: "Precentral_X", 9170: "Vermis_10"}, AAL_CODES, names
+        )
+
+
+def test_a_file_other_than_the_one_asked_for_is_refused():
+    check_digest("0a", None)
+    check_digest("0a", "0A")
+    with pytest.raises(SignalError, match=r"SHA-256 is 0a, rois\.atlas_sha256 asks for 0b"):
+        check_digest("0a", "0b")
+
+
+def test_a_known_file_is_called_by_its_name():
+    known = next(iter(KNOWN_FILES))
+
+    assert "MRIcron" in describe_atlas("aal.nii", NAMES, np.zeros((3, 3)), known)["known_file"]
+    assert describe_atlas("aal.nii", NAMES, np.zeros((3, 3)), "0a")["known_file"] is None

@@ -1,0 +1,23 @@
+"""Rule ``srpbs_subject``: a subject of the SRPBS release in BIDS."""
+
+from pathlib import Path
+
+from notears_pfl.acquisition import scanner_sidecar
+from notears_pfl.ingest.srpbs import ordered_volumes, run_sidecar, stacked
+from notears_pfl.io.failures import mark_failure, naming
+from notears_pfl.io.images import compress, read_bare_image, write_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import write_json
+
+params, output, folder = snakemake.params, snakemake.output, Path(snakemake.input.volumes)
+with rule_log(snakemake.log[0]):
+    compress(snakemake.input.t1w, output.t1w)
+    write_json(scanner_sidecar(params.site), output.t1w_json)
+    with mark_failure(output.bold_json, [output.bold]), naming(folder):
+        names = ordered_volumes([path.name for path in folder.iterdir()])
+        volumes = [read_bare_image(folder / name) for name in names]
+        run = stacked([v.data for v in volumes], [v.affine for v in volumes])
+        affine, tr = volumes[0].affine, params.protocol["RepetitionTime"]
+        sidecar = run_sidecar(params.site, params.protocol, run.shape[2], affine)
+        write_image(run, affine, output.bold, repetition_time=tr)
+        write_json(sidecar, output.bold_json)

@@ -1,0 +1,30 @@
+"""What the sites table says of an acquisition, as BIDS says it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def scanner_sidecar(site: Mapping[str, Any]) -> dict[str, Any]:
+    """Sidecar fields that both images of a site share."""
+    manufacturer, model = site["scanner"].split(" ", 1)
+    return {
+        "Manufacturer": manufacturer,
+        "ManufacturersModelName": model,
+        "MagneticFieldStrength": site["field_strength_t"],
+        "InstitutionName": site["name"],
+        "ReceiveCoilName": f"{site['channels']} channels",
+    }
+
+
+def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray:
+    """Seconds after the volume's start at which each slice, from the lowest, is acquired."""
+    acquired = np.arange(n_slices)
+    if order == "descending":
+        acquired = acquired[::-1]
+    elif order == "interleaved":
+        acquired = np.concatenate([acquired[::2], acquired[1::2]])
+    times = np.empty(n_slices)
+    times[acquired] = np.arange(n_slices) * repetition_time / n_slices
+    return times

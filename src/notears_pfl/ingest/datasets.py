@@ -1,0 +1,164 @@
+"""Who and what is in datasets of the shape of BIDS: one, or one per site."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.errors import CohortError, PflError
+from notears_pfl.ingest.enrolment import Enrolment, enrol, group_problems
+from notears_pfl.ingest.participants import standard_participants, with_mapped_values
+from notears_pfl.ingest.runs import (
+    Scan,
+    checked_repetition_time,
+    choose_run,
+    choose_t1w,
+    unequal_repetition_times,
+)
+from notears_pfl.io.bids_tree import BidsTree
+from notears_pfl.io.sidecars import read_metadata
+from notears_pfl.io.tables import read_table
+
+# Stands for the site in the path of a participants table.
+PLACEHOLDER = "{site}"
+Finder = Callable[[BidsTree, str, Mapping[str, Any], bool], tuple[Scan | None, list[str]]]
+
+
+def enrol_datasets(
+    source: Mapping[str, Any], groups: tuple[str, str], needs_slice_times: bool, find: Finder
+) -> Enrolment:
+    """Enrol the subjects of the datasets under ``source.dataset``; ``find`` finds their scans."""
+    tables: list[pd.DataFrame] = []
+    scans: dict[str, Scan] = {}
+    problems: dict[str, list[str]] = {}
+    paths = _participants_tables(source)
+    for site, root in _datasets(source).items():
+        tree, path = BidsTree(root), paths[str(root)]
+        table, wrong = read_participants(path, source, site, groups)
+        table, strangers = _with_strangers(table, tree, site, path)
+        wrong |= strangers
+        if source["prefix_site"]:
+            table["participant_id"] = "sub-" + table["site"] + table["folder"].str[4:]
+        for row, who, folder in table[["participant_id", "folder"]].itertuples():
+            scan, found = (
+                find(tree, folder, source, needs_slice_times)
+                if (tree.root / folder).is_dir()
+                else (None, [f"has no folder in {root}"])
+            )
+            problems.setdefault(who, []).extend([*wrong.get(row, []), *found])
+            if scan:
+                scans[who] = scan
+        tables.append(table)
+    participants = pd.concat(tables, ignore_index=True)
+    _refuse_namesakes(participants)
+    everybody = participants.set_index("participant_id")
+    times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
+    in_study = times[everybody["group"].reindex(times.index).isin(groups)]
+    for who, problem in unequal_repetition_times(in_study, everybody["site"]).items():
+        problems[who].append(problem)
+    participants = participants.drop(columns=["folder", "dataset"])
+    named = list(dict.fromkeys(paths.values()))
+    return enrol(participants, scans, problems, groups, source["on_problem"], named)
+
+
+def read_participants(
+    path: str, source: Mapping[str, Any], site: str, groups: tuple[str, str]
+) -> tuple[pd.DataFrame, dict[int, list[str]]]:
+    """Read a participants table; also give what is wrong with its rows."""
+    site_column, group_column = source["site_column"], source["group_column"]
+    table = read_table(path, text=(site_column, group_column))
+    if site:
+        table[site_column] = site
+    elif site_column not in table:
+        msg = (
+            f"{path}: column {site_column} is missing; the table has "
+            f"{', '.join(table.columns)}. Name the column of the site in source.site_column, or "
+            "give a dataset per site: source.dataset: {SITE: folder}."
+        )
+        raise CohortError(msg)
+    raw = table.copy()
+    problems: dict[int, list[str]] = {}
+    if group_column in table:
+        table[group_column] = with_mapped_values(table[group_column], source["group_values"])
+        for row, problem in group_problems(
+            raw[group_column], table[group_column], groups, group_column
+        ).items():
+            problems.setdefault(row, []).append(problem)
+    for row in table.index[table[site_column].isna()]:
+        problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
+    table[site_column] = table[site_column].fillna("")
+    standard = standard_participants(table, site_column, group_column, path)
+    labels = raw["participant_id"].str.strip().str.removeprefix("sub-")
+    standard["folder"] = "sub-" + labels
+    return standard, problems
+
+
+def find_raw_scan(
+    tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
+) -> tuple[Scan | None, list[str]]:
+    """Find the run and the T1w of a subject; also give everything that stands in the way."""
+    problems: list[str] = []
+    run = t1w = tr = None
+    sidecars: list[str] = []
+    try:
+        run = choose_run(tree.images(folder, "func", "bold"), source["bold"])
+        sidecars = tree.sidecars(run)
+        metadata = read_metadata(sidecars)
+        tr = checked_repetition_time(metadata, sidecars, run.path, needs_slice_times)
+    except PflError as error:
+        problems.append(str(error))
+    try:
+        session = run.entities.get("ses") if run else None
+        t1w = choose_t1w(tree.images(folder, "anat", "T1w"), source["t1w"], session)
+    except PflError as error:
+        problems.append(str(error))
+    if run and t1w and tr:
+        return Scan(run.path, tuple(sidecars), tr, t1w=t1w.path), problems
+    return None, problems
+
+
+def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:
+    """Path of the participants table of every dataset, by the dataset's path."""
+    return {
+        str(root): str(source.get("participants", Path(root) / "participants.tsv")).replace(
+            PLACEHOLDER, site
+        )
+        for site, root in _datasets(source).items()
+    }
+
+
+def _datasets(source: Mapping[str, Any]) -> dict[str, str]:
+    """Folder of each dataset by site; one dataset of all sites stands under an empty name."""
+    dataset = source["dataset"]
+    return dict(dataset) if isinstance(dataset, Mapping) else {"": dataset}
+
+
+def _with_strangers(
+    table: pd.DataFrame, tree: BidsTree, site: str, path: str
+) -> tuple[pd.DataFrame, dict[int, list[str]]]:
+    """Add those who have a folder but no row, with that for a problem."""
+    strangers = sorted(set(tree.subjects()) - set(table["folder"]))
+    rows = pd.DataFrame(
+        {"participant_id": strangers, "folder": strangers, "site": site, "group": ""}, dtype=object
+    )
+    joined = pd.concat([table, rows], ignore_index=True) if strangers else table
+    problems = {
+        len(table) + i: [f"has a folder in {tree.root} but no row in {path}"]
+        for i in range(len(strangers))
+    }
+    return joined.assign(dataset=str(tree.root)), problems
+
+
+def _refuse_namesakes(participants: pd.DataFrame) -> None:
+    names = participants["participant_id"]
+    twice = participants[names.duplicated(keep=False)]
+    if len(twice):
+        where = [
+            f"  {who}: {', '.join(datasets)}" for who, datasets in twice.groupby(names)["dataset"]
+        ]
+        msg = (
+            f"{len(where)} subjects are in more than one dataset. If these are different people, "
+            "set source.prefix_site to true; if not, remove one of each.\n" + "\n".join(where)
+        )
+        raise CohortError(msg)

@@ -1,0 +1,217 @@
+"""Datasets of a user's own: everyone is enrolled, or named with what stands in the way."""
+
+import pandas as pd
+import pytest
+import yaml
+
+from notears_pfl.errors import CohortError, ConfigError
+from notears_pfl.ingest.sources import enrol_source
+from notears_pfl.io.tables import write_json
+
+GROUPS = ("MDD", "HC")
+SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
+
+
+def add_subject(dataset, name, **without):
+    """Write empty images of a subject; ``t1w=False`` or ``bold=False`` leaves one out."""
+    for kind, path in {
+        "t1w": "anat/{}_T1w.nii.gz",
+        "bold": "func/{}_task-rest_bold.nii.gz",
+    }.items():
+        file = dataset / name / path.format(name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if without.get(kind, True):
+            file.touch()
+
+
+def add_dataset(dataset, rows):
+    for name, *_ in rows:
+        add_subject(dataset, name)
+    table = pd.DataFrame(rows, columns=["participant_id", "centre", "dx", "age"])
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    write_json(SIDECAR, dataset / "task-rest_bold.json")
+
+
+ROWS = [
+    (f"sub-{site}{dx}{i}", site, dx, 20 + i)
+    for site in ("COI", "HUH")
+    for dx in ("depr", "control")
+    for i in (1, 2)
+]
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    add_dataset(tmp_path / "bids", ROWS)
+    return tmp_path / "bids"
+
+
+@pytest.fixture
+def settings(dataset):
+    source = {
+        "kind": "bids", "dataset": str(dataset), "site_column": "centre", "group_column": "dx",
+        "group_values": {"depr": "MDD", "control": "HC"}, "on_problem": "stop",
+        "prefix_site": False, "bold": {"task": "rest"}, "t1w": {},
+    }  # fmt: skip
+    preproc = {"slice_timing": True, "clean": {"band_hz": [0.01, 0.08]}}
+    return {"source": source, "preproc": preproc}
+
+
+def enrol(settings, **changes):
+    changed = {**settings, "source": settings["source"] | changes}
+    return enrol_source(changed, pd.DataFrame(), GROUPS, "my.yaml")
+
+
+def reasons(enrolment):
+    return enrolment.participants.set_index("participant_id")["not_enrolled"]
+
+
+def test_a_good_dataset_is_enrolled_whole(settings, dataset):
+    enrolment = enrol(settings)
+
+    assert enrolment.enrolled["participant_id"].tolist() == [row[0] for row in ROWS]
+    assert enrolment.enrolled["group"].tolist() == ["MDD", "MDD", "HC", "HC"] * 2
+    assert enrolment.sites == ["COI", "HUH"]
+    scan = enrolment.scans["sub-COIdepr1"]
+    assert scan.t1w == str(dataset / "sub-COIdepr1/anat/sub-COIdepr1_T1w.nii.gz")
+    assert scan.bold == str(dataset / "sub-COIdepr1/func/sub-COIdepr1_task-rest_bold.nii.gz")
+    assert scan.sidecars == (str(dataset / "task-rest_bold.json"),)
+    assert scan.repetition_time == 2.5
+    assert enrolment.rows()["age"] == [21, 22] * 4
+
+
+@pytest.fixture
+def spoilt(dataset):
+    """Give every kind of problem at once."""
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    table.loc[0, "dx"] = "dperession"
+    table.loc[1, "centre"] = None
+    table.loc[len(table)] = ["sub-absent", "COI", "depr", "30"]
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    add_subject(dataset, "sub-stranger")
+    (dataset / "sub-COIcontrol1/anat/sub-COIcontrol1_T1w.nii.gz").unlink()
+    (dataset / "sub-COIcontrol2/func/sub-COIcontrol2_task-rest_bold.nii.gz").unlink()
+    write_json({"RepetitionTime": 2.0}, dataset / "sub-HUHdepr1/func/sub-HUHdepr1_bold.json")
+    write_json({"RepetitionTime": 0}, dataset / "sub-HUHdepr2/func/sub-HUHdepr2_bold.json")
+    (dataset / "sub-HUHcontrol1/func/sub-HUHcontrol1_bold.json").write_text("{")
+    return dataset
+
+
+EXPECTED = {
+    "sub-COIdepr1": "dx is 'dperession', neither MDD nor HC",
+    "sub-COIdepr2": "centre is missing",
+    "sub-COIcontrol1": "no T1w image",
+    "sub-COIcontrol2": "no BOLD run with task-rest",
+    "sub-HUHdepr2": "RepetitionTime is 0",
+    "sub-HUHcontrol1": "cannot be read as JSON",
+    "sub-absent": "has no folder",
+    "sub-stranger": "has a folder in",
+}
+
+
+def test_every_problem_is_named_at_once_before_anything_runs(settings, spoilt):
+    with pytest.raises(CohortError) as refusal:
+        enrol(settings)
+
+    message = str(refusal.value)
+    assert "subjects cannot be used" in message
+    assert "source.on_problem" in message
+    for who, why in EXPECTED.items():
+        assert any(who in line and why in line for line in message.splitlines()), who
+
+
+def test_those_with_problems_can_be_excluded_and_keep_their_reasons(settings, spoilt):
+    for name in ("sub-HUHdepr3", "sub-HUHdepr4", "sub-HUHdepr5"):
+        add_subject(spoilt, name)
+    table = pd.read_csv(spoilt / "participants.tsv", sep="\t", dtype=str)
+    more = pd.DataFrame({"participant_id": [f"sub-HUHdepr{i}" for i in (3, 4, 5)]})
+    more = more.assign(centre="HUH", dx="depr", age="30")
+    pd.concat([table, more]).to_csv(spoilt / "participants.tsv", sep="\t", index=False)
+
+    enrolment = enrol(settings, on_problem="exclude")
+
+    found = reasons(enrolment)
+    for who, why in EXPECTED.items():
+        assert why in found[who]
+    assert "is 2 s, but at site HUH most have 2.5 s" in found["sub-HUHdepr1"]
+    assert set(enrolment.scans) == set(found.index[found == ""])
+    assert set(enrolment.scans) == {"sub-HUHcontrol2", *more["participant_id"]}
+    assert enrolment.sites == ["HUH"]
+    assert any("of 13 subjects cannot be used" in line for line in enrolment.lines)
+
+
+def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset):
+    add_dataset(dataset, [*ROWS, ("sub-BD1", "COI", "bipolar", 50)])
+    (dataset / "sub-BD1/anat/sub-BD1_T1w.nii.gz").unlink()
+
+    enrolment = enrol(settings, group_values={"depr": "MDD", "control": "HC", "bipolar": "other"})
+
+    assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
+    assert len(enrolment.scans) == 8
+    assert any("1 subjects are left out: the group is not part" in line for line in enrolment.lines)
+
+
+def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
+    add_dataset(dataset, [*ROWS, ("sub-KUT1", "KUT", "control", 50)])
+
+    enrolment = enrol(settings)
+
+    assert enrolment.sites == ["COI", "HUH"]
+    assert reasons(enrolment)["sub-KUT1"] == "site KUT lacks one of the groups"
+    assert "sub-KUT1" not in enrolment.scans
+    assert any("site KUT is left out: it has no MDD" in line for line in enrolment.lines)
+
+
+@pytest.fixture
+def two_datasets(settings, tmp_path):
+    rows = [("sub-01", "", "depr", 20), ("sub-02", "", "control", 30)]
+    for site in ("NSK", "OSL"):
+        add_dataset(tmp_path / site, rows)
+    return {site: str(tmp_path / site) for site in ("NSK", "OSL")}
+
+
+def test_a_dataset_per_site_gives_the_site_and_namesakes_are_refused(settings, two_datasets):
+    with pytest.raises(CohortError, match=r"2 subjects are in more than one dataset.*prefix_site"):
+        enrol(settings, dataset=two_datasets)
+
+
+def test_namesakes_can_be_told_apart_by_their_site(settings, two_datasets):
+    enrolment = enrol(settings, dataset=two_datasets, prefix_site=True)
+
+    assert enrolment.enrolled["participant_id"].tolist() == [
+        "sub-NSK01", "sub-NSK02", "sub-OSL01", "sub-OSL02",
+    ]  # fmt: skip
+    assert enrolment.scans["sub-OSL02"].bold.startswith(two_datasets["OSL"])
+    assert len(enrolment.tables) == 2
+
+
+def test_a_table_of_participants_elsewhere_is_found_by_site(settings, two_datasets, tmp_path):
+    for site, root in two_datasets.items():
+        (tmp_path / f"{site}.tsv").write_bytes((tmp_path / root / "participants.tsv").read_bytes())
+        (tmp_path / root / "participants.tsv").unlink()
+
+    enrolment = enrol(
+        settings, dataset=two_datasets, prefix_site=True, participants=f"{tmp_path}/{{site}}.tsv"
+    )
+
+    assert len(enrolment.scans) == 4
+
+
+def test_a_table_without_the_sites_column_is_refused_with_both_remedies(settings):
+    with pytest.raises(CohortError, match=r"column site is missing; .*centre.*source\.dataset: \{"):
+        enrol(settings, site_column="site")
+
+
+def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
+    settings["preproc"]["clean"]["band_hz"] = [0.01, 0.2]
+
+    with pytest.raises(ConfigError, match=r"my\.yaml: preproc\.clean\.band_hz reaches 0\.2 .*COI"):
+        enrol(settings)
+
+
+def test_values_of_groups_may_be_numbers(settings, dataset):
+    add_dataset(dataset, [(n, s, {"depr": 2, "control": 0}[d], a) for n, s, d, a in ROWS])
+
+    enrolment = enrol(settings, group_values=yaml.safe_load("{2: MDD, 0: HC}"))
+
+    assert len(enrolment.scans) == 8
