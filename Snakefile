@@ -14,6 +14,7 @@ if KIND == "phantom":
     include: "workflow/rules/phantom.smk"
     include: "workflow/rules/validate_bids.smk"
     include: "workflow/rules/roi.smk"
+    include: "workflow/rules/brain_template.smk"
     include: "workflow/rules/preproc.smk"
 
 elif KIND == "timeseries":
@@ -23,13 +24,21 @@ elif KIND == "timeseries":
 else:
 
     include: "workflow/rules/ingest.smk"
+    include: "workflow/rules/roi.smk"
+    include: "workflow/rules/brain_template.smk"
 
     if KIND == "srpbs":
 
         include: "workflow/rules/srpbs.smk"
         include: "workflow/rules/validate_bids.smk"
-    include: "workflow/rules/roi.smk"
-    include: "workflow/rules/preproc.smk"
+
+    if KIND == "fmriprep":
+
+        include: "workflow/rules/fmriprep.smk"
+
+    else:
+
+        include: "workflow/rules/preproc.smk"
 
 
 include: "workflow/rules/cohort.smk"

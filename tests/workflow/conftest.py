@@ -114,3 +114,37 @@ def finished(finished_run, tmp_path):
     """Give a copy of the finished study that may be changed."""
     shutil.copytree(finished_run.path, tmp_path / "study")
     return StudyFolder(tmp_path / "study")
+
+
+@pytest.fixture(scope="session")
+def preprocessed_once(tmp_path_factory):
+    """Give a study of one site whose preprocessing was run once; never changed."""
+    study = shrink(new_study(tmp_path_factory.mktemp("preprocessed")))
+    study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
+    study.run("preprocessing")
+    return study
+
+
+@pytest.fixture(scope="session")
+def bids_study(preprocessed_once, tmp_path_factory):
+    """Run a dataset with four good and ten bad subjects once, up to the cohort.
+
+    The work on T1w images, which has no part in this, is taken over from the phantom's own run.
+    """
+    from .own_dataset import AT_WORK, GOOD, SOURCE, add_bad_subjects, name_of, own_study
+
+    folder = tmp_path_factory.mktemp("own_bids")
+    shutil.copytree(preprocessed_once.path / "results/bids", folder / "dataset")
+    add_bad_subjects(folder / "dataset")
+    study = own_study(folder / "study", folder / "dataset", kind="bids", on_problem="exclude")
+    template = preprocessed_once.path / "results/preproc/template"
+    shutil.copytree(template, study.path / "results/preproc/template")
+    for name in [*GOOD, *map(name_of, AT_WORK)]:
+        model = name if name in GOOD else SOURCE
+        source = preprocessed_once.path / f"results/preproc/{model}/anat"
+        for file in source.iterdir():
+            target = study.path / f"results/preproc/{name}/anat" / file.name.replace(model, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
+    return study

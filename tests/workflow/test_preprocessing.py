@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from .conftest import StudyFolder, new_study, shrink
+from .conftest import StudyFolder
 
 SUBJECTS = ["COIMDD001", "COIMDD002", "COIHC001", "COIHC002"]
 FILES = [
@@ -44,15 +44,6 @@ STEPS = [
     *("coregister", "resample", "smooth", "roi", "detrend", "regress", "filter"),
 ]
 CLEAN, BOLD, T1W = {"clean_timeseries": 4}, {"functional": 4}, {"anatomical": 4}
-
-
-@pytest.fixture(scope="module")
-def preprocessed_once(tmp_path_factory):
-    """Give a study of one site whose preprocessing was run once; never changed."""
-    study = shrink(new_study(tmp_path_factory.mktemp("preprocessed")))
-    study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
-    study.run("preprocessing")
-    return study
 
 
 @pytest.fixture

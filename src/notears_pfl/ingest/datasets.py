@@ -12,6 +12,7 @@ from notears_pfl.ingest.participants import standard_participants, with_mapped_v
 from notears_pfl.ingest.runs import (
     Scan,
     checked_repetition_time,
+    choose_confounds,
     choose_run,
     choose_t1w,
     unequal_repetition_times,
@@ -116,6 +117,23 @@ def find_raw_scan(
     if run and t1w and tr:
         return Scan(run.path, tuple(sidecars), tr, t1w=t1w.path), problems
     return None, problems
+
+
+def find_normalised_scan(
+    tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
+) -> tuple[Scan | None, list[str]]:
+    """Find fMRIPrep's run in MNI space and its confounds; slice times are behind it."""
+    wanted = {**source["bold"], "space": source["space"], "desc": "preproc"}
+    try:
+        run = choose_run(tree.images(folder, "func", "bold"), wanted)
+        sidecars = tree.sidecars(run)
+        tr = checked_repetition_time(read_metadata(sidecars), sidecars, run.path, False)
+        # Older versions of fMRIPrep call them regressors.
+        tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
+        confounds = choose_confounds(run, tables)
+    except PflError as error:
+        return None, [str(error)]
+    return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), []
 
 
 def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:

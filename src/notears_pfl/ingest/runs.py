@@ -51,6 +51,16 @@ def choose_t1w(
     return _only(_first(same or found), "source.t1w")
 
 
+def choose_confounds(run: BidsFile, tables: Sequence[BidsFile]) -> BidsFile:
+    """Choose fMRIPrep's confounds of a run: same entities, but for those of the image alone."""
+    wanted = {key: label for key, label in run.entities.items() if key not in ("space", "res")}
+    for table in tables:
+        if table.extension == ".tsv" and table.entities == wanted | {"desc": "confounds"}:
+            return table
+    msg = f"no desc-confounds_timeseries.tsv beside {run.path}. Copy it from fMRIPrep's folder"
+    raise DatasetError(msg)
+
+
 def checked_repetition_time(
     metadata: Mapping[str, Any], sidecars: Sequence[str], image: str, needs_slice_times: bool
 ) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.errors import ConfigError
-from notears_pfl.ingest.datasets import enrol_datasets, find_raw_scan
+from notears_pfl.ingest.datasets import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.ingest.enrolment import Enrolment
 from notears_pfl.ingest.srpbs_release import enrol_release
 from notears_pfl.io.study import band_problems
@@ -23,6 +23,8 @@ def enrol_source(
     match source["kind"]:
         case "srpbs":
             enrolment = enrol_release(source, sites, config["sites"], groups)
+        case "fmriprep":
+            enrolment = enrol_datasets(source, groups, False, find_normalised_scan)
         case _:
             enrolment = enrol_datasets(source, groups, needs_slice_times, find_raw_scan)
     site_of = enrolment.enrolled.set_index("participant_id")["site"]

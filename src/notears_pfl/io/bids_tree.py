@@ -43,6 +43,12 @@ class BidsTree:
             ]
         return files
 
+    def beside(self, image: BidsFile, suffix: str) -> list[BidsFile]:
+        """Files with this suffix in the folder of ``image``, sorted by name."""
+        folder = Path(image.path).parent
+        named = (BidsFile.parse(folder / name) for name in self._names(folder))
+        return [file for file in named if file and file.suffix == suffix]
+
     def sidecars(self, image: BidsFile) -> list[str]:
         """JSON files that apply to ``image``, the nearest last (inheritance principle).
 

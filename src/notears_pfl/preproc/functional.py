@@ -195,8 +195,7 @@ def prepare_run(
 
     edge_mm = float(np.prod(np.linalg.norm(affine[:3, :3], axis=0)) ** (1 / 3))
     grid = mni_grid(max(options.resample.voxel_mm, round(FINEST * edge_mm, 1)))
-    mask = sample_volume(brain[0].astype(float), brain[1], grid.points(), 1).reshape(grid.shape)
-    near = smooth(mask, grid.voxel_mm, 8.0, "gaussian") > 0.01
+    inside, near = brain_on(grid, brain)
     in_t1w = normalisation.to_t1w(grid.points()[:, near.ravel()])
     in_bold = transform(coregistration.matrix, in_t1w)
     series, seen = sample_moving_volumes(
@@ -212,7 +211,7 @@ def prepare_run(
         series=series,
         near=near,
         covered=covered,
-        brain=mask > 0.5,
+        brain=inside,
         tissues=in_mni,
         grid=grid,
         motion=motion,
@@ -222,6 +221,14 @@ def prepare_run(
         centre_mm=centre[:, 0],
         reference_time=reference_time,
     )
+
+
+def brain_on(
+    grid: Grid, brain: tuple[Floats, Floats]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Voxels of ``grid`` inside the brain mask (voxels, affine), and those near it."""
+    mask = sample_volume(brain[0].astype(float), brain[1], grid.points(), 1).reshape(grid.shape)
+    return mask > 0.5, smooth(mask, grid.voxel_mm, 8.0, "gaussian") > 0.01
 
 
 def _mean_volume(bold: Floats, affine: Floats, motion: Motion) -> Floats:

@@ -75,7 +75,6 @@ def functional_methods(
     """Sentences on the BOLD run, up to the raw ROI series; ``figures`` are those of the run."""
     voxel_mm, reference_time = figures["voxel_mm"], figures["slice_reference_time"]
     basis = "the volumes as acquired" if options.motion_from == "raw" else "the slice-timed volumes"
-    effective = effective_fwhm_mm(smoothing.fwhm_mm, voxel_mm, smoothing.kernel)
     sentences = {
         "drop_volumes": f"The first {options.drop_volumes} volumes were left out.",
         "slice_timing": (
@@ -93,6 +92,15 @@ def functional_methods(
             "Motion correction, registration and normalisation were applied in one interpolation "
             f"(B-spline of order {options.resample.order}) at {voxel_mm:g} mm."
         ),
+        **roi_methods(smoothing, voxel_mm, atlas),
+    }
+    return sentences
+
+
+def roi_methods(smoothing: SmoothOptions, voxel_mm: float, atlas: str) -> dict[str, str]:
+    """Sentences on smoothing and on the means over regions."""
+    effective = effective_fwhm_mm(smoothing.fwhm_mm, voxel_mm, smoothing.kernel)
+    return {
         "smooth": (
             "Data were not smoothed."
             if smoothing.fwhm_mm == 0
@@ -101,7 +109,6 @@ def functional_methods(
         ),
         "roi": f"Signals were averaged over the voxels of each region ({atlas}).",
     }
-    return sentences
 
 
 def clean_methods(options: CleanOptions, confounds: list[str]) -> dict[str, str]:

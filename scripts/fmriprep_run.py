@@ -1,0 +1,48 @@
+"""Rule ``fmriprep_run``: from fMRIPrep's run in MNI space to the raw signals of all ROIs."""
+
+import pandas as pd
+
+from notears_pfl.io.failures import mark_failure, naming
+from notears_pfl.io.images import read_image
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.sidecars import read_sidecar, read_timing
+from notears_pfl.io.tables import read_table, write_json, write_table
+from notears_pfl.preproc.normalised import (
+    non_steady_volumes,
+    normalised_methods,
+    prepare_normalised_run,
+)
+from notears_pfl.preproc.style import smooth_options
+from notears_pfl.roi.atlas import labels_at
+from notears_pfl.roi.extract import roi_coverage, roi_means
+
+paths, output, params = snakemake.input, snakemake.output, snakemake.params
+with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
+    tr, dropped = read_timing(paths.sidecar).repetition_time, params.preproc["drop_volumes"]
+    bold, brain, atlas = (read_image(paths[name]) for name in ("bold", "brain", "labels"))
+    confounds = read_table(paths.confounds)
+    mask = (brain.data, brain.affine)
+    with naming(f"{paths.bold} and {paths.confounds}"):
+        run = prepare_normalised_run(bold.data, bold.affine, tr, confounds, mask, dropped)
+    smoothing, codes = smooth_options(params.preproc), list(range(1, len(params.rois) + 1))
+    labels = labels_at(atlas.data, atlas.affine, run.grid.points()).reshape(run.grid.shape)
+    smoother = smoothing.smoother(run.grid)
+    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
+    coverage = roi_coverage(labels, codes, run.covered)
+
+    write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
+    write_table(run.motion, output.motion, index=False)
+    write_table(run.volume_figures(), output.confounds, index=False)
+    atlas_name, voxel_mm = read_sidecar(paths.atlas)["name"], run.figures()["voxel_mm"]
+    report = {
+        "status": "ok",
+        "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
+        "space": params.space,
+        "repetition_time": tr,
+        "non_steady_volumes": non_steady_volumes(confounds),
+        **run.figures(),
+        "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+        "engines": {"normalised": "fmriprep"},
+        "methods": normalised_methods(params.space, dropped, smoothing, voxel_mm, atlas_name),
+    }
+    write_json(report, output.report)

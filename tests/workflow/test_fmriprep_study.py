@@ -1,0 +1,106 @@
+"""fMRIPrep's derivatives as a source: the ROI series of the direct way, to float precision."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from notears_pfl.io.images import write_image
+from notears_pfl.io.sidecars import read_sidecar
+from notears_pfl.io.tables import read_table
+from notears_pfl.preproc.subject import read_run
+
+from .own_dataset import own_study
+
+SUBJECTS = ["sub-COIMDD001", "sub-COIHC001"]
+SPACE = "MNI152NLin6Asym"
+RAW = "results/timeseries/{}_seg-AAL116_desc-raw_timeseries"
+CLEAN = "results/timeseries/{}_seg-AAL116_desc-clean_timeseries"
+
+
+def write_derivatives(study, name, folder):
+    """Write a subject's run as it is after normalisation, in the way of fMRIPrep."""
+    anat, dataset = study.path / f"results/preproc/{name}/anat", study.path.parent / "dataset"
+    raw = dataset / f"{name}/func/{name}_task-rest_bold"
+    files = {
+        "bold": raw.with_suffix(".nii.gz"),
+        "sidecar": raw.with_suffix(".json"),
+        "tissues": anat / f"{name}_probseg.nii.gz",
+        "xfm": anat / f"{name}_from-MNI152_to-T1w_xfm.nii.gz",
+        "brain": study.path / "results/preproc/template/tpl-MNI152_desc-brain_mask.nii.gz",
+    }
+    settings = yaml.safe_load((study.path / "config/config.yaml").read_text())["preproc"]
+    affine = read_sidecar(anat / f"{name}_desc-preproc_T1w.json")["normalisation_affine"]
+    run, tr = read_run(files, affine, settings)
+    n, early = len(run.series), settings["drop_volumes"]
+    # fMRIPrep keeps the volumes that are dropped here.
+    volumes = [run.volume(t) for t in [0] * early + list(range(n))]
+    stem = folder / name / "func" / f"{name}_task-rest"
+    image = f"{stem}_space-{SPACE}_desc-preproc_bold"
+    write_image(np.stack(volumes, -1), run.grid.affine, f"{image}.nii.gz", repetition_time=tr)
+    content = json.dumps({"RepetitionTime": tr, "SkullStripped": False})
+    (stem.parent / f"{image.rsplit('/', 1)[-1]}.json").write_text(content)
+    motion = read_table(
+        study.path / f"results/preproc/{name}/func/{name}_task-rest_desc-motion_timeseries.tsv"
+    )
+    still = pd.DataFrame(0.0, index=range(early), columns=motion.columns)
+    confounds = pd.concat([still, motion], ignore_index=True).assign(rmsd=0.05, csf=1.0)
+    confounds.to_csv(f"{stem}_desc-confounds_timeseries.tsv", sep="\t", index=False)
+
+
+@pytest.fixture(scope="module")
+def derived(bids_study, tmp_path_factory):
+    """Run a study on derivatives of two subjects of the study on raw images."""
+    folder = tmp_path_factory.mktemp("fmriprep")
+    for name in SUBJECTS:
+        write_derivatives(bids_study, name, folder / "derivatives")
+    participants = bids_study.path.parent / "dataset/participants.tsv"
+    table = pd.read_csv(participants, sep="\t")
+    own = table[table["participant_id"].isin(SUBJECTS)]
+    own.to_csv(folder / "participants.tsv", sep="\t", index=False)
+    study = own_study(
+        folder / "study", folder / "derivatives",
+        kind="fmriprep", space=SPACE, participants=str(folder / "participants.tsv"),
+    )  # fmt: skip
+    study.run(*[f"{CLEAN.format(name)}.tsv" for name in SUBJECTS])
+    return study
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_series_are_those_of_the_direct_way(derived, bids_study, name):
+    for path in (RAW, CLEAN):
+        file = f"{path.format(name)}.tsv"
+        ours, direct = (read_table(study.path / file) for study in (derived, bids_study))
+        assert ours.columns.tolist() == direct.columns.tolist()
+        scale = direct.std()
+        assert ((ours - direct).abs().max() / scale).max() < 1e-3
+
+
+def test_what_fmriprep_did_is_named_and_what_is_not_known_is_none(derived):
+    report = json.loads((derived.path / f"{CLEAN.format(SUBJECTS[0])}.json").read_text())
+
+    assert report["status"] == "ok"
+    assert report["space"] == SPACE
+    assert report["template_agreement"] is None
+    assert "fMRIPrep" in report["why_none"]["template_agreement"]
+    assert "Colin27" in report["methods"]["space"]
+    assert report["n_volumes"] == 60
+
+
+def test_missing_confounds_and_another_space_are_named_at_once(derived):
+    (confounds,) = (derived.path.parent / "derivatives").glob(f"{SUBJECTS[0]}/func/*confounds*")
+    hidden = confounds.with_suffix(".away")
+    confounds.rename(hidden)
+
+    done = derived.snakemake("--cores", "1")
+    hidden.rename(confounds)
+    derived.edit_config(source__space="MNI152NLin2009cAsym")
+    elsewhere = derived.snakemake("--cores", "1")
+    derived.edit_config(source__space=SPACE)
+
+    assert "1 of 2 subjects cannot be used" in done.stderr
+    assert "no desc-confounds_timeseries.tsv beside" in done.stderr
+    assert "2 of 2 subjects cannot be used" in elsewhere.stderr
+    assert "no BOLD run with task-rest_space-MNI152NLin2009cAsym_desc-preproc" in elsewhere.stderr

@@ -1,0 +1,81 @@
+"""A raw BIDS dataset of a user's own, through the workflow: good subjects and every bad kind."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from .own_dataset import AT_START, AT_WORK, GOOD, name_of, own_study
+
+
+@pytest.fixture
+def cohort(bids_study):
+    table = pd.read_csv(bids_study.path / "results/cohort/participants.tsv", sep="\t")
+    return table.set_index("participant_id")
+
+
+def test_the_good_subjects_are_unharmed_and_the_same_as_in_the_phantoms_own_run(
+    bids_study, preprocessed_once, cohort
+):
+    assert cohort.index[cohort["included"]].tolist() == GOOD
+    for name in GOOD:
+        motion = f"results/preproc/{name}/func/{name}_task-rest_desc-motion_timeseries.tsv"
+        assert (bids_study.path / motion).read_bytes() == (
+            preprocessed_once.path / motion
+        ).read_bytes()
+        report = (
+            bids_study.path / f"results/timeseries/{name}_seg-AAL116_desc-clean_timeseries.json"
+        )
+        content = json.loads(report.read_text())
+        assert content["status"] == "ok"
+        assert f"{name}/func/{name}_task-rest_bold.nii.gz" in content["sources"][0]
+        assert "AAL from balls.nii.gz" in content["methods"]["roi"]
+
+
+@pytest.mark.parametrize("spoil", AT_START, ids=name_of)
+def test_what_sidecars_show_is_found_before_the_work(cohort, spoil):
+    reason = cohort.loc[name_of(spoil), "exclusion"]
+
+    assert reason.startswith("not enrolled: ")
+    assert AT_START[spoil] in reason
+    assert f"{name_of(spoil)}_task-rest_bold.json" in reason
+
+
+@pytest.mark.parametrize("spoil", AT_WORK, ids=name_of)
+def test_what_images_show_fails_the_subject_with_file_and_reason(cohort, spoil):
+    reason = cohort.loc[name_of(spoil), "exclusion"]
+
+    assert reason.startswith("failed: ")
+    assert AT_WORK[spoil] in reason
+    assert name_of(spoil) in reason
+
+
+def test_all_that_sidecars_show_stops_the_study_at_once_by_default(bids_study, tmp_path):
+    study = own_study(tmp_path, bids_study.path.parent / "dataset", kind="bids")
+
+    done = study.snakemake("--cores", "1")
+
+    assert done.returncode != 0
+    assert "3 of 14 subjects cannot be used" in done.stderr
+    for spoil, words in AT_START.items():
+        assert name_of(spoil) in done.stderr
+        assert words in done.stderr
+    assert not (study.path / "results").exists()
+
+
+def test_a_cut_off_above_nyquist_is_an_error_of_the_settings(preprocessed_once, tmp_path):
+    study = own_study(tmp_path, preprocessed_once.path / "results/bids", kind="bids")
+    study.edit_config(preproc__clean__band_hz=[0.01, 0.25])
+
+    done = study.snakemake("--cores", "1")
+
+    assert "band_hz reaches 0.25 Hz, at or above the Nyquist frequency of site COI" in done.stderr
+
+
+def test_the_surrogate_is_refused_for_data_of_people(preprocessed_once, tmp_path):
+    study = own_study(tmp_path, preprocessed_once.path / "results/bids", kind="bids")
+    study.edit_config(rois__atlas="surrogate")
+
+    done = study.snakemake("--cores", "1")
+
+    assert "rois.atlas is 'surrogate', which is for the phantom alone" in done.stderr
