@@ -8,6 +8,6 @@ with rule_log(snakemake.log[0]):
     params = snakemake.params
     cohort = read_table(snakemake.input.cohort)
     who = (cohort, params.groups, params.sites)
-    draws = draw_subjects(*who, params.sizes, params.n_draws, params.seed)
+    draws = draw_subjects(*who, params.sizes, params.draws, params.seed)
     write_table(draws, snakemake.output.draws, index=False)
     write_table(describe_draws(draws, *who, params.sizes), snakemake.output.sites, index=False)

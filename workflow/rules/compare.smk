@@ -1,5 +1,6 @@
 COMPARISON = config["comparison"]
-DRAWS = range(1, COMPARISON["n_draws"] + 1)
+DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
+DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
 
 
 wildcard_constraints:
@@ -19,12 +20,12 @@ rule compare_draws:
     params:
         groups=tuple(GROUPS),
         sites=SITES,
-        sizes=(COMPARISON["patients_per_site"], COMPARISON["controls_per_site"]),
-        n_draws=COMPARISON["n_draws"],
+        sizes=DRAW_SIZES,
+        draws=DRAWS,
         seed=config["seed"],
         code=code_of("compare_draws"),
     message:
-        "Comparison: {params.n_draws} draws of validation subjects"
+        "Comparison: who is in which draw"
     script:
         "../../scripts/compare_draws.py"
 
@@ -50,7 +51,7 @@ rule compare_connections:
 
 rule compare_networks:
     input:
-        draws=rules.compare_draws.output.draws,
+        cohort=rules.cohort.output.participants,
         series=rules.fit_networks.input.series,
     output:
         edges="results/compare/draws/draw-{draw}_edges.tsv",
@@ -65,7 +66,9 @@ rule compare_networks:
         mem_mb=1000,
     params:
         participants=PARTICIPANTS,
+        groups=tuple(GROUPS),
         sites=SITES,
+        sizes=DRAW_SIZES,
         rois=SELECTED,
         scale=config["network"]["scale"],
         baselines=COMPARISON["baselines"],
@@ -74,6 +77,7 @@ rule compare_networks:
             "max_condition": COMPARISON["pc"]["max_condition"],
             **COMPARISON["granger"],
         },
+        seed=config["seed"],
         code=code_of("compare_networks"),
     message:
         "Comparison: all methods on draw {wildcards.draw}"

@@ -9,7 +9,7 @@ from notears_pfl.errors import TableError
 PUBLISHED, OVERLAP = "published", "overlap"
 
 
-def tested_connections(
+def connections_to_test(
     published: pd.DataFrame, overlap: pd.DataFrame, rois: Sequence[str], name: str
 ) -> pd.DataFrame:
     """List the connections to test, or refuse the published ones.

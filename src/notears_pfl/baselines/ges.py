@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended
+from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
 from notears_pfl.baselines.moments import Site
 from notears_pfl.baselines.notears import refuse_negative
 from notears_pfl.baselines.pdag import (
@@ -21,9 +21,6 @@ from notears_pfl.baselines.pdag import (
     members,
 )
 from notears_pfl.model.types import Array
-
-# Steps of the bisection of the penalty.
-BISECTIONS = 24
 
 
 def ges(x: Site, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
@@ -51,21 +48,11 @@ def ges_with_edges(x: Site, n_edges: int, *, center: bool = True) -> ClassFit:
     """
     scores = Scores(*correlations(x, center=center))
     path = ForwardPath(scores)
-    reach, below, found = n_edges, np.inf, path.states[0]
-    while below > 0 and found.n_edges() < n_edges:
-        below = path.lowest_gain(reach)
-        found = path.searched(below)
+    reach, low = n_edges, path.gains[0]
+    while low > 0 and path.searched(low).n_edges() < n_edges:
+        low = path.lowest_gain(reach)
         reach += max(1, n_edges // 10)
-    above = path.gains[0]
-    for _ in range(BISECTIONS):
-        if found.n_edges() == n_edges:
-            break
-        middle = (above + below) / 2
-        candidate = path.searched(middle)
-        if candidate.n_edges() < n_edges:
-            above = middle
-        else:
-            below, found = middle, candidate
+    found = sparsest(path.searched, Pdag.n_edges, n_edges, low, path.gains[0])
     return _fit(found, scores)
 
 

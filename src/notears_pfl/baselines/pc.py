@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended
+from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
 from notears_pfl.baselines.moments import Site
 from notears_pfl.baselines.pdag import Pdag, complete, members
 from notears_pfl.errors import InputError
 from notears_pfl.model.types import Array, Mask
 
 Indices = npt.NDArray[np.intp]
-# Steps of the bisection of z; the number of edges jumps by one or two, rarely more.
-BISECTIONS = 16
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,10 @@ class Skeleton:
     edges: Mask
     strength: Array
     separators: dict[tuple[int, int], int]
+
+    def n_edges(self) -> int:
+        """Count the edges."""
+        return int(self.edges.sum()) // 2
 
 
 def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True) -> ClassFit:
@@ -74,20 +76,15 @@ def pc_with_edges(
     ``n_edges`` beyond d(d − 1)/2 cannot be met.
     """
     R, n = _checked(x, max_condition, center)
-    few = skeleton(R, n, np.inf, 0)
-    above = below = float(few.strength[np.triu_indices(len(R), k=1)].max())
-    while (found := skeleton(R, n, below, max_condition)).edges.sum() // 2 < n_edges and below > 0:
-        above, below = below, below / 2 if below > 1e-3 else 0.0
-    for _ in range(BISECTIONS):
-        if found.edges.sum() // 2 == n_edges:
-            break
-        middle = (above + below) / 2
-        candidate = skeleton(R, n, middle, max_condition)
-        if candidate.edges.sum() // 2 < n_edges:
-            above = middle
-        else:
-            below, found = middle, candidate
-    return _directed(found)
+
+    def learn(z: float) -> Skeleton:
+        return skeleton(R, n, z, max_condition)
+
+    marginal = skeleton(R, n, np.inf, 0).strength
+    high = low = float(marginal[np.triu_indices(len(R), k=1)].max())
+    while learn(low).n_edges() < n_edges and low > 0:
+        high, low = low, low / 2 if low > 1e-3 else 0.0
+    return _directed(sparsest(learn, Skeleton.n_edges, n_edges, low, high))
 
 
 def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:

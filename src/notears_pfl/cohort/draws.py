@@ -5,7 +5,7 @@ paper, and two disjoint sets of the same sizes from patients and controls togeth
 are drawn without a look at the labels, which is what the permutation test rests on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb
 
 import pandas as pd
@@ -19,7 +19,7 @@ MIXED = ("mixed_1", "mixed_2")
 
 def draw_subjects(
     cohort: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str], sizes: tuple[int, int],
-    n_draws: int, seed: int,
+    numbers: Iterable[int], seed: int,
 ) -> pd.DataFrame:  # fmt: skip
     """Draw validation subjects, without replacement within a draw.
 
@@ -33,19 +33,19 @@ def draw_subjects(
         Sites of the study.
     sizes : tuple of int
         Patients and controls to draw at each site; where there are fewer, all of them.
-    n_draws : int
-        How many times. A draw does not depend on how many others there are.
+    numbers : iterable of int
+        Which draws. A draw depends on its own number alone, not on how many others there are.
     seed : int
         Of the study.
 
     Returns
     -------
     DataFrame
-        Columns ``draw`` (from 1), ``set`` (a group or one of ``MIXED``), ``site`` and
+        Columns ``draw``, ``set`` (a group or one of ``MIXED``), ``site`` and
         ``participant_id``.
     """
     rows = []
-    for draw in range(1, n_draws + 1):
+    for draw in numbers:
         for site in sites:
             pools = [_validation(cohort, site, group) for group in groups]
             taken = [min(size, len(pool)) for size, pool in zip(sizes, pools, strict=True)]

@@ -10,20 +10,12 @@ from notears_pfl.baselines.ges import Scores, ges_with_edges
 from notears_pfl.baselines.pdag import Pdag, essential_graph
 from notears_pfl.errors import InputError
 from notears_pfl.model.order import is_acyclic
-from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
-
-
-def samples_of(seed, d=7, n=200):
-    rng = np.random.default_rng(seed)
-    network = erdos_renyi_dag(rng, d, edges_per_variable=1.5) * draw_weights(rng, d)
-    return network, draw_samples(rng, network, n)
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("penalty", [0.3, 1, 3])
-def test_the_class_is_that_of_causal_learn(seed, penalty):
-    _, x = samples_of(seed)
+def test_the_class_is_that_of_causal_learn(samples_of, seed, penalty):
+    _, x = samples_of(seed, d=7, n=200)
 
     fit = ges(x, penalty=penalty)
 
@@ -32,9 +24,9 @@ def test_the_class_is_that_of_causal_learn(seed, penalty):
     assert fit.consistent
 
 
-def test_many_samples_give_the_true_class():
+def test_many_samples_give_the_true_class(samples_of):
     for seed in range(5):
-        network, x = samples_of(seed, n=100_000)
+        network, x = samples_of(seed, d=7, n=100_000)
 
         truth = essential_graph(Pdag.from_mask(network != 0)).mask()
         assert_array_equal(ges(x, penalty=2).cpdag, truth)
@@ -54,8 +46,8 @@ def test_a_gain_is_the_rise_of_the_likelihood_by_least_squares(rng):
     assert_allclose(scores.gains(0, 0)[3], log_likelihood(0, [3]) + 25 * np.log(x[:, 0] @ x[:, 0]))
 
 
-def test_the_evidence_of_an_edge_is_its_gain_given_the_other_parents():
-    _, x = samples_of(4)
+def test_the_evidence_of_an_edge_is_its_gain_given_the_other_parents(samples_of):
+    _, x = samples_of(4, d=7, n=200)
 
     fit = ges(x)
 
@@ -67,8 +59,8 @@ def test_the_evidence_of_an_edge_is_its_gain_given_the_other_parents():
 
 
 @pytest.mark.parametrize("n_edges", [1, 4, 8, 12, 21])
-def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(n_edges):
-    _, x = samples_of(2)
+def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(samples_of, n_edges):
+    _, x = samples_of(2, d=7, n=200)
 
     fit = ges_with_edges(x, n_edges)
 
@@ -76,8 +68,8 @@ def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(n_edges):
     assert n_edges <= fit.dag.sum() <= n_edges + 2
 
 
-def test_bisection_finds_a_fit_that_some_penalty_gives():
-    _, x = samples_of(5)
+def test_bisection_finds_a_fit_that_some_penalty_gives(samples_of):
+    _, x = samples_of(5, d=7, n=200)
 
     found = ges_with_edges(x, 6)
 
@@ -85,8 +77,8 @@ def test_bisection_finds_a_fit_that_some_penalty_gives():
     assert any(np.array_equal(found.cpdag, ges(x, penalty=p).cpdag) for p in penalties)
 
 
-def test_a_huge_penalty_gives_the_empty_network():
-    assert not ges(samples_of(0)[1], penalty=1e6).dag.any()
+def test_a_huge_penalty_gives_the_empty_network(samples_of):
+    assert not ges(samples_of(0, d=7, n=200)[1], penalty=1e6).dag.any()
 
 
 def test_a_negative_penalty_is_refused(rng):

@@ -14,14 +14,6 @@ from notears_pfl.baselines.pc import pc_with_edges, skeleton
 from notears_pfl.baselines.pdag import Pdag, essential_graph
 from notears_pfl.errors import InputError
 from notears_pfl.model.order import is_acyclic
-from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
-
-
-def samples_of(seed, d=8, n=300):
-    rng = np.random.default_rng(seed)
-    network = erdos_renyi_dag(rng, d, edges_per_variable=1.5) * draw_weights(rng, d)
-    return network, draw_samples(rng, network, n)
 
 
 def linked(graph):
@@ -32,7 +24,9 @@ def linked(graph):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("alpha", [0.001, 0.05, 0.3])
 @pytest.mark.parametrize("max_condition", [0, 1, 3])
-def test_the_skeleton_is_that_of_causal_learn_at_equal_alpha(seed, alpha, max_condition):
+def test_the_skeleton_is_that_of_causal_learn_at_equal_alpha(
+    samples_of, seed, alpha, max_condition
+):
     _, x = samples_of(seed)
 
     fit = pc(x, alpha=alpha, max_condition=max_condition)
@@ -44,7 +38,7 @@ def test_the_skeleton_is_that_of_causal_learn_at_equal_alpha(seed, alpha, max_co
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_exact_moments_give_the_true_class(seed):
+def test_exact_moments_give_the_true_class(samples_of, seed):
     network, _ = samples_of(seed)
     A = np.linalg.inv(np.eye(8) - network)
 
@@ -55,7 +49,7 @@ def test_exact_moments_give_the_true_class(seed):
 
 
 @pytest.mark.parametrize("seed", [3, 5, 6])
-def test_many_samples_give_the_class_of_causal_learn(seed):
+def test_many_samples_give_the_class_of_causal_learn(samples_of, seed):
     _, x = samples_of(seed, d=6, n=100_000)
 
     fit = pc(x, alpha=1e-4, max_condition=4)
@@ -81,7 +75,7 @@ def test_the_strength_of_an_edge_is_its_weakest_test(rng):
         assert_allclose(found.strength[i, j], min(statistics), rtol=1e-8)
 
 
-def test_the_order_of_the_variables_does_not_matter_to_the_skeleton():
+def test_the_order_of_the_variables_does_not_matter_to_the_skeleton(samples_of):
     _, x = samples_of(3)
     order = np.random.default_rng(0).permutation(8)
 
@@ -91,7 +85,7 @@ def test_the_order_of_the_variables_does_not_matter_to_the_skeleton():
 
 
 @pytest.mark.parametrize("n_edges", [1, 5, 9, 14, 28])
-def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(n_edges):
+def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(samples_of, n_edges):
     _, x = samples_of(2)
 
     fit = pc_with_edges(x, n_edges)
@@ -101,7 +95,7 @@ def test_bisection_leaves_at_least_the_edges_asked_for_and_few_more(n_edges):
     assert ((fit.evidence > 0) == fit.dag).all()
 
 
-def test_moments_give_the_same_class_as_the_samples():
+def test_moments_give_the_same_class_as_the_samples(samples_of):
     _, x = samples_of(1)
 
     assert_array_equal(pc((x.T @ x / len(x), len(x))).dag, pc(x, center=False).dag)
