@@ -26,19 +26,22 @@ class Anderson:
         if self._count == 0:
             self._dF = np.empty((self._memory, F.size))
             self._dTF = np.empty_like(self._dF)
+            self._gram = np.empty((self._memory, self._memory))
         elif length > 2 * self._length:
             self._count = 0
         else:
             row = (self._count - 1) % self._memory
             self._dF[row] = F - self._F
             self._dTF[row] = T - self._T + self._dF[row]
+            known = min(self._count, self._memory)
+            self._gram[row, :known] = self._gram[:known, row] = self._dF[:known] @ self._dF[row]
         self._T, self._F, self._length = T, F, length
         known = min(self._count, self._memory)
         self._count += 1
         if known == 0:
             return (T + F).reshape(shape)
         dF, dTF = self._dF[:known], self._dTF[:known]
-        gram = dF @ dF.T
+        gram = self._gram[:known, :known]
         # A little regularisation: old differences become nearly collinear.
-        gram += 1e-10 * np.trace(gram) * np.eye(known)
+        gram = gram + 1e-10 * np.trace(gram) * np.eye(known)
         return (T + F - np.linalg.solve(gram, dF @ F) @ dTF).reshape(shape)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import expm
+from scipy.linalg.lapack import dgetrf, dgetri
 
 from notears_pfl.model.types import Array
 
@@ -19,42 +20,35 @@ from notears_pfl.model.types import Array
 class Acyclicity(Protocol):
     """What the centre needs from an acyclicity function; ``s`` is the log-det's scale."""
 
-    def value(self, Z: Array, s: float) -> Array:
-        """Return h of every site, shape (K,)."""
-        ...
-
-    def curvature(self, Z: Array, s: float) -> Array | None:
-        """Return G of every site, or None where h is not defined."""
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return h, (K,), and G of every site, or None where h is not defined."""
         ...
 
 
 class TraceExponential:
     """The paper's h, defined everywhere; it has no scale."""
 
-    def value(self, Z: Array, s: float) -> Array:
-        """Return tr exp(Z∘Z) − d."""
-        return np.trace(expm(Z * Z), axis1=-2, axis2=-1) - Z.shape[-1]
-
-    def curvature(self, Z: Array, s: float) -> Array | None:
-        """Return exp(Z∘Z)ᵀ."""
-        return np.swapaxes(expm(Z * Z), -1, -2)
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return tr exp(Z∘Z) − d and exp(Z∘Z)ᵀ."""
+        E = expm(Z * Z)
+        return np.trace(E, axis1=-2, axis2=-1) - Z.shape[-1], np.swapaxes(E, -1, -2)
 
 
 class LogDeterminant:
     """DAGMA's h, defined where sI − Z∘Z is an M-matrix (its inverse has no negative entry)."""
 
-    def value(self, Z: Array, s: float) -> Array:
-        """Return −log det(sI − Z∘Z) + d log s."""
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return −log det(sI − Z∘Z) + d log s and (sI − Z∘Z)⁻ᵀ, both from one factorisation."""
         d = Z.shape[-1]
-        return d * np.log(s) - np.linalg.slogdet(s * np.eye(d) - Z * Z).logabsdet
-
-    def curvature(self, Z: Array, s: float) -> Array | None:
-        """Return (sI − Z∘Z)⁻ᵀ, or None where some site is outside the domain."""
-        try:
-            inverse = np.linalg.inv(s * np.eye(Z.shape[-1]) - Z * Z)
-        except np.linalg.LinAlgError:
-            return None
+        h, G = np.empty(len(Z)), np.empty(Z.shape)
+        for k, M in enumerate(s * np.eye(d) - Z * Z):
+            # LAPACK reads columns first: this is the factorisation, and the inverse, of Mᵀ.
+            LU, pivots, singular = dgetrf(M.T, overwrite_a=True)
+            if singular:
+                return None
+            h[k] = d * np.log(s) - np.log(np.abs(LU.diagonal())).sum()
+            G[k], _ = dgetri(LU, pivots, overwrite_lu=True)
         # Rounding leaves tiny negative entries where a path does not exist.
-        if not np.isfinite(inverse).all() or inverse.min() < -1e-10:
+        if not np.isfinite(G).all() or G.min() < -1e-10:
             return None
-        return np.swapaxes(np.maximum(inverse, 0.0), -1, -2)
+        return h, np.maximum(G, 0.0)

@@ -12,6 +12,10 @@ from notears_pfl.model.acyclicity import Acyclicity
 from notears_pfl.model.penalties import Term
 from notears_pfl.model.types import Array, Mask
 
+# Factors of τ after a step that failed and after one that succeeded: rarely up, slowly down,
+# because a failed step costs as much as a good one.
+GROW, SHRINK = 2.0, 0.8
+
 
 class AcyclicCenter:
     """Proximal-gradient steps on c h + term, in a metric that follows the curvature of h.
@@ -32,9 +36,9 @@ class AcyclicCenter:
     def enter_stage(self, c: float, s: float) -> None:
         """Move on along the central path: a heavier h, on a smaller domain."""
         self._c, self._s = c, s
-        while (G := self._acyclicity.curvature(self._Z, s)) is None:
+        while (found := self._acyclicity.evaluate(self._Z, s)) is None:
             self._Z = 0.9 * self._Z
-        self._G = G
+        self._h, self._G = found
 
     def update(self, T: Array, rho: float, D: Array) -> Array:
         """Return the blocks Z for the blocks T, (n_terms, K, d, d)."""
@@ -44,7 +48,7 @@ class AcyclicCenter:
 
     def acyclicity(self) -> float:
         """Largest h over the sites."""
-        return float(self._acyclicity.value(self._Z, self._s).max())
+        return float(self._h.max())
 
     def _descend(self, T: Array, pull: Array) -> None:
         """One proximal-gradient step, with backtracking on τ."""
@@ -54,15 +58,16 @@ class AcyclicCenter:
         while True:
             M = pull + 2 * c * (curvature + self._tau)
             Z_next = self._terms[0].prox(Z - gradient / M, M, self.allowed)
-            G_next = self._acyclicity.curvature(Z_next, self._s)
-            if G_next is not None:
+            found = self._acyclicity.evaluate(Z_next, self._s)
+            if found is not None:
+                h_next, G_next = found
                 moved = Z_next - Z
                 bend = np.vdot(Z_next * G_next - Z * G, moved)
                 if bend <= np.vdot(moved * (curvature + self._tau), moved) + 1e-14:
                     break
-            self._tau *= 4
-        self._Z, self._G = Z_next, G_next
-        self._tau = max(0.5 * self._tau, 1e-6)
+            self._tau *= GROW
+        self._Z, self._h, self._G = Z_next, h_next, G_next
+        self._tau = max(SHRINK * self._tau, 1e-6)
 
 
 class OrderedCenter:

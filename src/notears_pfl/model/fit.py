@@ -21,6 +21,9 @@ from notears_pfl.model.selection import (
 )
 from notears_pfl.model.types import Array, Mask, Order
 
+# The pilot only gives orders to cross-validate in: it skips stages of the path.
+PILOT_STRIDE = 4
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -111,7 +114,7 @@ def _fit(
     scores: Sequence[float | None] = [None] * len(settings)
     chosen = pilot
     if len(settings) > 1 and (folds := n_folds(described)):
-        shorter = replace(options, path=options.path[::2])
+        shorter = replace(options, path=options.path[::PILOT_STRIDE])
         Z = follow_path(joints[pilot], shorter, Log(tick))
         orders = site_orders(Z, variances, options.path_threshold)
         scores = cross_validated = cross_validate(joints, orders, folds, options, Log(tick))

@@ -63,9 +63,10 @@ class EdgeGroup:
 
     def value(self, Z: Array, allowed: Mask) -> float:
         """Sum of group norms, and κ times that of the deviations from the sites' mean."""
-        norms = np.linalg.norm(Z, axis=0).sum()
-        deviations = np.linalg.norm(allowed * (Z - _mean(Z, allowed)), axis=0).sum()
-        return self.lambda2 * float(norms + self.kappa * deviations)
+        norms = _norms(Z).sum()
+        if self.kappa > 0:
+            norms += self.kappa * _norms(allowed * (Z - _mean(Z, allowed))).sum()
+        return self.lambda2 * float(norms)
 
     def prox(self, V: Array, M: Array, allowed: Mask) -> Array:
         """Shrink the deviation from the mean, then the group: exact because groups nest."""
@@ -81,9 +82,14 @@ def _mean(Z: Array, allowed: Mask) -> Array:
     return Z.sum(axis=0) / np.maximum(allowed.sum(axis=0), 1)
 
 
+def _norms(Z: Array) -> Array:
+    """Length of every edge's vector over sites."""
+    return np.sqrt(np.einsum("kij,kij->ij", Z, Z))
+
+
 def _shrink(V: Array, threshold: Array) -> Array:
     """Shorten every edge's vector over sites by ``threshold``, down to zero."""
-    norm = np.sqrt(np.einsum("kij,kij->ij", V, V))
+    norm = _norms(V)
     longer = norm > threshold
     return V * np.where(longer, 1 - threshold / np.where(longer, norm, 1), 0)
 

@@ -19,15 +19,15 @@ import numpy as np
 from notears_pfl.model.admm import Joint, Log, refit
 from notears_pfl.model.local import Description
 from notears_pfl.model.options import Auto, Options, Parameters, PenaltyName
-from notears_pfl.model.types import Order
+from notears_pfl.model.types import Array, Order
 
 KAPPAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PILOT_KAPPA = 1.0
 # Chain: λ2 in units of the noise that neighbours differ by.
-FUSIONS = (0.03, 0.1, 0.3, 1.0, 3.0)
-PILOT_FUSION = 0.3
+FUSIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+PILOT_FUSION = 1.0
 # Cross-validation compares candidates, so its refits may stop early.
-CV_TOL, CV_ROUNDS = 3e-3, 60
+CV_TOL, CV_ROUNDS = 5e-3, 40
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,13 @@ def candidates(
     l1 = alone if lambda1 == "auto" else lambda1
     if lambda2 != "auto" or K == 1:
         return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
+    # Sites that are fused have the noise of all samples together, and need less sparsity.
+    pooled = noise * sparsity_level(1, d, K * n_samples)
+    sparsities = [pooled, alone] if lambda1 == "auto" else [lambda1]
     unit = noise * d / np.sqrt(n_samples)
-    settings = [Parameters(l1, float(unit * f), 0.0) for f in reversed(FUSIONS)]
-    return settings, len(FUSIONS) - 1 - FUSIONS.index(PILOT_FUSION)
+    pairs = [(l1, float(unit * f)) for l1 in sparsities for f in reversed(FUSIONS)]
+    settings = [Parameters(l1, l2, 0.0) for l1, l2 in pairs]
+    return settings, len(settings) - 1 - FUSIONS.index(PILOT_FUSION)
 
 
 def n_folds(sites: Sequence[Description]) -> int:
@@ -106,10 +110,12 @@ def cross_validate(
     sites.ask("split", [(folds,)] * len(sites))
     loose = replace(options, tol=CV_TOL, max_rounds=CV_ROUNDS)
     residuals = np.zeros((len(joints), len(joints[0].D)))
+    starts: list[Array | None] = [None] * len(joints)
     for fold in range(folds):
-        start = None
         for index, joint in enumerate(joints):
+            # From the same problem without another fold or, in the first, from its neighbour.
+            start = starts[index - 1] if fold == 0 and index else starts[index]
             rest = refit(joint, orders, loose, log, fold=fold, start=start)
-            start = rest.T
+            starts[index] = rest.T
             residuals[index] += sum(sites.ask("score", [(W, fold) for W in rest.Z[0]]))
     return [float(row.sum()) for row in np.log(residuals)]

@@ -52,6 +52,34 @@ def simulate_sites(
     return SimulatedSites(graphs, samples)
 
 
+def simulate_run(
+    experiment: Experiment,
+    value: int,
+    design: WeightDesign,
+    run: int,
+    *,
+    seed: int,
+    graph_options: GraphOptions,
+    purpose: str = "report",
+) -> SimulatedSites:
+    """Simulate the sites of one run.
+
+    ``purpose`` names the random stream: what was tuned on one purpose never saw another's
+    samples.
+    """
+    rng = stream(seed, "simulation", purpose, experiment, str(value), design, str(run))
+    return simulate_sites(rng, setting_of(experiment, value), design, graph_options)
+
+
+def score_method(method: str, sites: SimulatedSites, options: MethodOptions) -> dict[str, float]:
+    """Metrics of a method, its CPU seconds for all sites, and the share of fits that converged."""
+    started = time.process_time()
+    learned = learn(method, sites.samples, options)
+    seconds = time.process_time() - started
+    scores = asdict(compare_sites(sites.graphs, list(learned.graphs)))
+    return scores | {"cpu_seconds": seconds, "converged": learned.converged}
+
+
 def run_simulation(
     experiment: Experiment,
     value: int,
@@ -64,24 +92,12 @@ def run_simulation(
     methods: Sequence[str] = tuple(METHODS),
     purpose: str = "report",
 ) -> pd.DataFrame:
-    """Simulate once and let the methods learn from the same samples, one row per method.
-
-    ``purpose`` names the random stream: what was tuned on one purpose never saw another's
-    samples. CPU time is that of all the method's fits to all sites.
-    """
-    setting = setting_of(experiment, value)
-    rng = stream(seed, "simulation", purpose, experiment, str(value), design, str(run))
-    sites = simulate_sites(rng, setting, design, graph_options)
-    rows = []
-    for method in methods:
-        started = time.process_time()
-        learned = learn(method, sites.samples, method_options)
-        seconds = time.process_time() - started
-        rows.append(
-            {"experiment": experiment, "value": value, "weights": design, "run": run}
-            | asdict(setting)
-            | {"method": method}
-            | asdict(compare_sites(sites.graphs, list(learned.graphs)))
-            | {"cpu_seconds": seconds, "converged": learned.converged}
-        )
-    return pd.DataFrame(rows)
+    """Simulate once and let the methods learn from the same samples, one row per method."""
+    sites = simulate_run(
+        experiment, value, design, run, seed=seed, graph_options=graph_options, purpose=purpose
+    )
+    setting = asdict(setting_of(experiment, value))
+    identity = {"experiment": experiment, "value": value, "weights": design, "run": run} | setting
+    return pd.DataFrame(
+        [identity | {"method": m} | score_method(m, sites, method_options) for m in methods]
+    )

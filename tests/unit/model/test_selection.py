@@ -1,0 +1,57 @@
+"""What is compared follows from the sites' sizes, and the scores pick the right kind of tie."""
+
+import numpy as np
+import pytest
+
+from notears_pfl import NotearsPFL
+from notears_pfl.model.local import Description
+from notears_pfl.model.selection import KAPPAS, candidates, noise_variance, sparsity_level
+
+SITES = [Description(np.ones(8), 12, has_samples=True) for _ in range(4)]
+
+
+def test_sparsity_falls_with_the_root_of_the_samples_down_to_its_floor():
+    few, more, endless = (sparsity_level(1, 20, n) for n in (5, 20, 10**9))
+
+    assert few == pytest.approx(2 * more)
+    assert endless == pytest.approx(0.1)
+
+
+def test_edgewise_compares_kappa_at_one_sparsity():
+    settings, pilot = candidates("edgewise", "auto", "auto", "auto", SITES)
+
+    assert [s.kappa for s in settings] == sorted(KAPPAS, reverse=True)
+    assert {s.lambda2 for s in settings} == {sparsity_level(4, 8, 12)}
+    assert settings[pilot].kappa == 1
+
+
+def test_chain_compares_the_sparsity_of_one_site_and_of_all_sites_together():
+    settings, pilot = candidates("chain", "auto", "auto", "auto", SITES)
+
+    assert {s.lambda1 for s in settings} == {sparsity_level(1, 8, 12), sparsity_level(1, 8, 48)}
+    assert len({s.lambda2 for s in settings}) == len(settings) // 2
+    assert settings[pilot].lambda1 == sparsity_level(1, 8, 12)
+
+
+@pytest.mark.parametrize("penalty", ["chain", "edgewise"])
+def test_given_parameters_leave_nothing_to_compare(penalty):
+    settings, _ = candidates(penalty, 0.1, 0.2, 0.5, SITES)
+
+    assert [(s.lambda1, s.lambda2) for s in settings] == [(0.1, 0.2)]
+
+
+def test_noise_is_the_variance_of_rois_without_causes():
+    variances = np.array([1.0, 1.0, 1.0, 7.0, 9.0, 20.0])
+
+    assert noise_variance([Description(variances, 50, has_samples=True)]) == pytest.approx(1)
+
+
+def test_equal_sites_are_tied_more_than_sites_with_opposite_weights(truth, rng):
+    noise = rng.normal(size=(4, 12, *truth.shape[1:2]))
+
+    def chosen_kappa(signs):
+        eye = np.eye(truth.shape[-1])
+        sites = [e @ np.linalg.inv(eye - s * truth[0]) for e, s in zip(noise, signs, strict=True)]
+        return NotearsPFL(center=False, progress=False).fit(sites).parameters_.kappa
+
+    assert chosen_kappa([1, 1, 1, 1]) > chosen_kappa([1, -1, 1, -1])
