@@ -35,3 +35,7 @@ class NotConvergedWarning(UserWarning):
 
 class SignalError(PflError, ValueError):
     """A measured signal, or what its sidecar says of it, cannot be processed."""
+
+
+class FederatedError(PflError, RuntimeError):
+    """A fit between hospitals cannot start, go on, or be believed."""

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from notears_pfl.errors import InputError, NotConvergedWarning
 from notears_pfl.model.admm import History
 from notears_pfl.model.checks import checked_moments, checked_samples
-from notears_pfl.model.federation import in_process
+from notears_pfl.model.federation import Transport, in_process
 from notears_pfl.model.fit import Certificate, Fit, fit_sites
 from notears_pfl.model.local import Moments, Site, site_from_samples
 from notears_pfl.model.options import AcyclicityName, Auto, Options, Parameters, PenaltyName
@@ -112,7 +112,8 @@ class NotearsPFL:
     def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs."""
         arrays = checked_samples(samples, self.center)
-        return self._fit([site_from_samples(x, self.center) for x in arrays])
+        sites = [site_from_samples(x, self.center) for x in arrays]
+        return self.fit_over(in_process(sites), len(sites))
 
     def fit_moments(self, moments: Sequence[tuple[npt.ArrayLike, int]]) -> Self:
         """Learn from second moments: one pair (U = xᵀx/n, n) per site.
@@ -120,9 +121,11 @@ class NotearsPFL:
         Without samples nothing can be cross-validated: what is ``auto`` and would be, takes
         the value at which cross-validation starts (κ = 1, or the chain's middle λ2).
         """
-        return self._fit([Site(Moments(U, n)) for U, n in checked_moments(moments)])
+        sites = [Site(Moments(U, n)) for U, n in checked_moments(moments)]
+        return self.fit_over(in_process(sites), len(sites))
 
-    def _fit(self, sites: list[Site]) -> Self:
+    def fit_over(self, transport: Transport, n_sites: int) -> Self:
+        """Learn from sites behind a transport, such as hospitals on a network."""
         options = self._checked_options()
         with tqdm(
             desc="NOTEARS-PFL",
@@ -131,7 +134,7 @@ class NotearsPFL:
             disable=None if self.progress is None else not self.progress,
         ) as bar:
             fit = fit_sites(
-                in_process(sites), len(sites), self.lambda1, self.lambda2, self.kappa, options,
+                transport, n_sites, self.lambda1, self.lambda2, self.kappa, options,
                 tick=bar.update,
             )  # fmt: skip
         self._keep(fit)

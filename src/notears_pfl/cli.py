@@ -1,0 +1,75 @@
+"""The command ``notears-pfl``."""
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from notears_pfl.errors import FederatedError, PflError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; what the user can act on is said in a sentence."""
+    parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    federated = commands.add_parser("federated", help="the same fit between hospitals")
+    actions = federated.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    provision = actions.add_parser("provision", help="make the start-up kits of a federation")
+    provision.add_argument("federation", type=Path, help="file of the federation")
+    provision.add_argument("kits", type=Path, help="new folder for the kits")
+
+    site = actions.add_parser("site", help="run a site until it is stopped")
+    site.add_argument("kit", type=Path, help="the site's start-up kit")
+    site.add_argument("site_file", type=Path, help="what the site brings and allows")
+
+    centre = actions.add_parser("centre", help="run the centre until the study is fitted")
+    centre.add_argument("kit", type=Path, help="the centre's start-up kit")
+    centre.add_argument("federation", type=Path, help="file of the federation")
+    centre.add_argument("out", type=Path, help="folder for the results and the saved state")
+
+    simulate = actions.add_parser("simulate", help="fit a federation on this machine")
+    simulate.add_argument("federation", type=Path, help="file of the federation")
+    simulate.add_argument("site_files", help="files of the sites, a path with {site} in it")
+    simulate.add_argument("out", type=Path, help="folder for the results")
+
+    options = parser.parse_args(arguments)
+    try:
+        return _federated(options)
+    except PflError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _federated(options: argparse.Namespace) -> int:
+    if importlib.util.find_spec("nvflare") is None:
+        msg = (
+            "the federated fit needs NVFLARE, which is not installed. "
+            "Install it: pip install 'notears-pfl[federated]'"
+        )
+        raise FederatedError(msg)
+
+    # Imported where they are needed: only these know NVFLARE.
+    from notears_pfl.federated.study import read_federation
+
+    if options.action == "site":
+        from notears_pfl.federated.engine import run_site
+
+        return run_site(options.kit, options.site_file)
+    federation = read_federation(options.federation)
+    if options.action == "provision":
+        from notears_pfl.federated.kits import provision
+
+        provision(federation, options.kits)
+    elif options.action == "centre":
+        from notears_pfl.federated.centre import run_centre
+
+        run_centre(options.kit, federation, options.out)
+    else:
+        from notears_pfl.federated.engine import simulate
+
+        simulate(federation, options.site_files, options.out)
+    return 0

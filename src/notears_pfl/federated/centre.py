@@ -1,0 +1,137 @@
+"""Run the centre: the server, the fits, and what to do when a site is away."""
+
+import contextlib
+import io
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from nvflare.fuel.flare_api.api_spec import NoConnection
+from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
+
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.engine import running, server_command, write_job
+from notears_pfl.federated.kits import certified_name, settle_server
+from notears_pfl.federated.study import Federation, read_status
+
+START_S = 120
+POLL_S = 0.3
+
+
+def run_centre(kits: Path, federation: Federation, out: Path) -> None:
+    """Serve the sites and fit the study with them; results go to ``out``.
+
+    A site that falls silent is waited for, at most ``patience_s``; then the centre stops with the
+    state saved, or fits anew without it, as agreed. Started again, it goes on from its state.
+    """
+    _refuse_other_centre(kits, federation)
+    out.mkdir(parents=True, exist_ok=True)
+    log = out / "state/server.log"
+    settle_server(kits / "server")
+    with running(server_command(kits / "server"), {}, log) as server:
+        session = _session(kits / "operator", federation, server, log)
+        try:
+            _fit_until_done(session, federation, out)
+        finally:
+            session.close()
+
+
+def _fit_until_done(session: Session, federation: Federation, out: Path) -> None:
+    sites = list(federation.sites)
+    since, silent_from, progress = 0.0, time.monotonic(), -1
+    while True:
+        waited = time.monotonic() - silent_from
+        absent = _wait_for(session, sites, since, federation.patience_s - waited)
+        if absent:
+            sites = remaining(federation, sites, absent)
+            since = 0.0
+        _say(f"fitting with {', '.join(sites)}")
+        began = time.monotonic()
+        status = _run_job(session, federation, sites, out)
+        if status["state"] == "finished":
+            return
+        if status["state"] != "silent":
+            raise FederatedError(status["message"])
+        _say(f"{status['message']} Waiting for them.")
+        since = time.time()
+        saved = sum(path.stat().st_size for path in (out / "state").glob("*.journal"))
+        # Patience starts anew whenever the fit got further.
+        if saved != progress:
+            progress, silent_from = saved, max(began, time.monotonic() - federation.answer_s)
+
+
+def remaining(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """Sites to go on with when some stay away, or the reason to stop."""
+    left, named = [site for site in sites if site not in absent], ", ".join(absent)
+    if federation.without == "stop":
+        msg = f"{named} stayed away for {federation.patience_s:g} s. The state is saved: run again."
+        raise FederatedError(msg)
+    if len(left) < federation.minimum_sites:
+        msg = (
+            f"{named} stayed away for {federation.patience_s:g} s, and the {len(left)} sites left "
+            f"are fewer than waiting.minimum_sites ({federation.minimum_sites}). Run again later."
+        )
+        raise FederatedError(msg)
+    _say(f"going on without {named}: all groups are fitted anew")
+    return left
+
+
+def _wait_for(session: Session, sites: Sequence[str], since: float, patience_s: float) -> list[str]:
+    """Wait until all sites were heard of after ``since``; return those that were not."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        seen = {c.name: c.last_connect_time for c in session.get_system_info().client_info}
+        absent = [site for site in sites if seen.get(site, -1.0) <= since]
+        if not absent or time.monotonic() > deadline:
+            return absent
+        time.sleep(POLL_S)
+
+
+def _run_job(
+    session: Session, federation: Federation, sites: Sequence[str], out: Path
+) -> dict[str, str]:
+    """Run one fit on the engine to its end; return how it ended."""
+    (out / "state/status.json").unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        job = session.submit_job(str(write_job(Path(folder) / "job", federation, sites, out)))
+    while not session.get_job_meta(job)["status"].startswith("FINISHED"):
+        time.sleep(POLL_S)
+    status = read_status(out)
+    if status is None:
+        state = session.get_job_meta(job)["status"]
+        # A site that left between two looks cannot be given the job.
+        return {"state": "silent", "message": f"the engine ended the job: {state}."}
+    return status
+
+
+def _session(
+    kit: Path, federation: Federation, server: "subprocess.Popen[bytes]", log: Path
+) -> Session:
+    """Log in as the operator as soon as the server answers."""
+    name = certified_name(kit, "client.crt")
+    deadline = time.monotonic() + START_S
+    while server.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            socket.create_connection((federation.host, federation.port), timeout=1).close()
+            with contextlib.suppress(NoConnection), contextlib.redirect_stdout(io.StringIO()):
+                return new_secure_session(name, str(kit.resolve()))
+        time.sleep(POLL_S)
+    msg = f"the server did not start; {log} says why. Is its port in use?"
+    raise FederatedError(msg)
+
+
+def _refuse_other_centre(kits: Path, federation: Federation) -> None:
+    found = certified_name(kits / "server", "server.crt")
+    if found != federation.host:
+        msg = (
+            f"{kits}: the kit is of the centre {found!r}, the federation's is {federation.host!r}. "
+            "Name the right kit, or provision anew."
+        )
+        raise FederatedError(msg)
+
+
+def _say(message: str) -> None:
+    print(f"Centre: {message}", flush=True)

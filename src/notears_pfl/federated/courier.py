@@ -1,0 +1,191 @@
+"""The centre's transport: requests of the fit as bundles of bytes, answers checked and saved."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.journal import Journal
+from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.federated.protocol import PREPARATIONS, check_answer
+
+# exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
+Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
+
+RETRY_S = 0.2
+# Until all have answered once: their processes are only starting.
+START_S = 90.0
+MAX_LOSSES = 3
+
+
+class SilentError(FederatedError):
+    """Sites did not answer in time."""
+
+    def __init__(self, sites: Sequence[str], waited_s: float) -> None:
+        self.sites = tuple(sites)
+        named = ", ".join(sites)
+        super().__init__(f"no answer from {named} within {waited_s:g} s; the state is saved.")
+
+
+class Courier:
+    """A transport for ``fit_sites`` (see ``model.federation``).
+
+    Preparations wait for the next request that has an answer and travel in its bundle: a round is
+    one round trip. A site that says it lost them gets them again.
+
+    Parameters
+    ----------
+    exchange : callable
+        Carries bundles to the sites, by the names in their certificates.
+    sites : sequence of str
+        Names of the sites, in the order of their numbers.
+    plan : mapping
+        What is fitted: group, rois, scale, estimator.
+    journal : Journal
+        Saved answers, replayed first.
+    answer_s : float
+        How long to go on asking a silent site before giving up.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        sites: Sequence[str],
+        plan: Mapping[str, Any],
+        journal: Journal,
+        answer_s: float,
+    ) -> None:
+        self._exchange, self._sites, self._journal = exchange, list(sites), journal
+        self._answer_s, self._n_rois = answer_s, len(plan["rois"])
+        self._round = 0
+        # By site: the preparations in force, and the number of the last that was delivered.
+        self._prepared: list[dict[str, Message]] = [{} for _ in sites]
+        self._delivered = [0] * len(self._sites)
+        self.bytes_out: Counter[str] = Counter()
+        self.bytes_in: Counter[str] = Counter()
+        self.exchanges = 0
+        self._counts: list[Any] = [None] * len(self._sites)
+        numbers = range(len(self._sites))
+        for k in numbers:
+            self._prepare(k, "plan", (dict(plan),))
+        self._counts = list(self("plan", dict.fromkeys(numbers, ())).values())
+
+    @property
+    def counts(self) -> list[dict[str, Any]]:
+        """What every site says that it brings."""
+        return self._counts
+
+    def __call__(self, request: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Ask sites, by their numbers, and return their answers."""
+        if request in ("split", "begin"):
+            for k, values in arguments.items():
+                self._prepare(k, request, values)
+            return dict.fromkeys(arguments)
+        self._round += 1
+        asked = b"".join(self._request(k, request, v) for k, v in arguments.items())
+        saved = self._journal.replay(asked)
+        if saved is None:
+            answers = self._ask(request, arguments)
+            saved = b"".join(encode(answers[k]) for k in arguments)
+            self._journal.add(asked, saved)
+        decoded = [message.values[0] for message, _ in decode(saved)]
+        return dict(zip(arguments, decoded, strict=True))
+
+    def _prepare(self, k: int, kind: str, values: tuple[Any, ...]) -> None:
+        prepared = self._prepared[k]
+        number = 1 + max((message.basis for message in prepared.values()), default=0)
+        # In force after the one it replaces: later preparations rest on earlier ones.
+        prepared.pop(kind, None)
+        prepared[kind] = Message(kind, self._round, number, values)
+
+    def _request(self, k: int, kind: str, values: tuple[Any, ...]) -> bytes:
+        """Bytes of a request; the plan is one of the preparations."""
+        latest = max(message.basis for message in self._prepared[k].values())
+        if kind == "plan":
+            return encode(self._prepared[k]["plan"])
+        return encode(Message(kind, self._round, latest, values))
+
+    def _bundle(self, k: int, kind: str, values: tuple[Any, ...]) -> bytes:
+        due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
+        parts = [encode(message) for message in due]
+        return b"".join(parts if kind == "plan" else [*parts, self._request(k, kind, values)])
+
+    def _ask(self, kind: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Message]:
+        """Ask until every site has answered; give up on silence."""
+        answers: dict[int, Message] = {}
+        attempts: Counter[int] = Counter()
+        patience_s = self._answer_s if self.exchanges else max(self._answer_s, START_S)
+        deadline = time.monotonic() + patience_s
+        while waiting := [k for k in arguments if k not in answers]:
+            bundles = {self._sites[k]: self._bundle(k, kind, arguments[k]) for k in waiting}
+            replies = self._exchange(bundles)
+            for k in waiting:
+                name = self._sites[k]
+                if name not in replies:
+                    continue
+                deadline = max(deadline, time.monotonic() + RETRY_S)
+                self.bytes_out[name] += len(bundles[name])
+                self.bytes_in[name] += len(replies[name])
+                if (answer := self._read(k, kind, replies[name])) is not None:
+                    answers[k] = answer
+                    continue
+                attempts[k] += 1
+                if attempts[k] > MAX_LOSSES:
+                    msg = f"site {name} was prepared {MAX_LOSSES} times and lost it every time."
+                    raise FederatedError(msg)
+            silent = [self._sites[k] for k in waiting if self._sites[k] not in replies]
+            if silent and time.monotonic() > deadline:
+                raise SilentError(silent, patience_s)
+            if silent:
+                time.sleep(RETRY_S)
+        self.exchanges += 1
+        return answers
+
+    def _read(self, k: int, kind: str, reply: bytes) -> Message | None:
+        """Answer of a site, checked; None where it must be prepared and asked again."""
+        name = self._sites[k]
+        try:
+            messages = [message for message, _ in decode(reply)]
+        except MessageError as error:
+            msg = f"site {name}: {error} The state is saved."
+            raise MessageError(msg) from error
+        last = messages[-1] if messages else Message("", -1, -1)
+        if last.kind == "lost":
+            self._delivered[k] = 0
+            return None
+        if last.kind == "refusal":
+            msg = f"site {name} refuses: {' '.join(map(str, last.values))} The state is saved."
+            raise FederatedError(msg)
+        due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
+        expected = [m.kind for m in due] + ([] if kind == "plan" else [kind])
+        if [m.kind for m in messages] != ["answer"] * len(expected) or any(
+            len(m.values) != 1 for m in messages
+        ):
+            msg = (
+                f"site {name}: {len(expected)} answers were due; found others. The state is saved."
+            )
+            raise MessageError(msg)
+        if kind not in PREPARATIONS and last.round != self._round:
+            msg = f"site {name}: an answer to round {last.round} came in round {self._round}."
+            raise MessageError(msg)
+        for message, asked in zip(messages, expected, strict=True):
+            try:
+                check_answer(asked, message.values[0], self._n_rois)
+            except MessageError as error:
+                msg = f"site {name}: {error}. The state is saved."
+                raise MessageError(msg) from error
+        self._same_data(k, messages, expected)
+        self._delivered[k] = max(m.basis for m in self._prepared[k].values())
+        return last
+
+    def _same_data(self, k: int, messages: Sequence[Message], expected: Sequence[str]) -> None:
+        """Refuse to go on with a site that brings other data than when the fit began."""
+        if "plan" in expected and self._counts[k] is not None:
+            found = messages[expected.index("plan")].values[0]
+            if found != self._counts[k]:
+                msg = (
+                    f"site {self._sites[k]} brings other data than at the start: {found} instead "
+                    f"of {self._counts[k]}. Delete the saved state to fit anew."
+                )
+                raise FederatedError(msg)

@@ -1,0 +1,149 @@
+"""Run NVFLARE: a site's process, the centre's, and a simulation of both on one machine."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.executor import SITE_FILE
+from notears_pfl.federated.kits import CLASSES, ORGANISATION, centre_of, certified_name
+from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.study import Federation, read_status
+from notears_pfl.io.tables import write_json
+
+STOP_S = 10
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process and stop it, with all that it started, when the block ends."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    variables = {**os.environ, **environment}
+    # One thread each: the sums of linear algebra then do not depend on the machine's cores.
+    variables |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    family: list[psutil.Process] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield process
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.terminate()
+        _, alive = psutil.wait_procs(family, timeout=STOP_S)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+        process.kill()
+        process.wait()
+        for member in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+
+
+def _command(kind: str, kit: Path, *settings: str) -> list[str]:
+    """NVFLARE's own start command, as in a kit's start.sh."""
+    module = f"nvflare.private.fed.app.{kind}.{kind}_train"
+    values = ("secure_train=true", f"org={ORGANISATION}", "config_folder=config", *settings)
+    arguments = ("-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values)
+    return [sys.executable, "-u", "-m", module, *arguments]
+
+
+def server_command(kit: Path) -> list[str]:
+    """Start the centre's server."""
+    return _command("server", kit)
+
+
+def site_command(kit: Path, name: str) -> list[str]:
+    """Start a site's client under a name; the centre lets no name in but the certificate's."""
+    return _command("client", kit, f"uid={name}")
+
+
+def run_site(kit: Path, site_file: Path) -> int:
+    """Run a site until it is stopped; return its exit code."""
+    rules, name = read_rules(site_file), certified_name(kit, "client.crt")
+    if centre_of(kit) != rules.centre:
+        msg = (
+            f"{kit}: leads to the centre {centre_of(kit)!r}, but {site_file} allows "
+            f"{rules.centre!r} alone. Ask who sent the kit, or correct 'centre'."
+        )
+        raise FederatedError(msg)
+    rules.records.mkdir(parents=True, exist_ok=True)
+    environment = {SITE_FILE: str(site_file.resolve())}
+    log = kit / "site.log"
+    with running(site_command(kit, name), environment, log) as process:
+        print(f"Site {name} waits for the centre {rules.centre}; log: {log}", flush=True)
+        return process.wait()
+
+
+def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: Path) -> Path:
+    """Write what NVFLARE calls a job: which class runs where, and for whom."""
+    shutil.rmtree(folder, ignore_errors=True)
+    config = {"format_version": 2, "task_data_filters": [], "task_result_filters": []}
+    settings = {"federation": asdict(federation), "sites": [*sites], "folder": str(out.resolve())}
+    workflow = {"id": "fit", "path": _path("centre"), "args": settings}
+    executor = {"path": _path("site"), "args": {}}
+    write_json(
+        {
+            "name": federation.name,
+            "resource_spec": {},
+            "deploy_map": {"app": ["server", *sites]},
+            "min_clients": len(sites),
+            "mandatory_clients": [*sites],
+        },
+        folder / "meta.json",
+    )
+    server = {**config, "server": {"task_request_interval": 0.02}, "workflows": [workflow]}
+    client = {**config, "executors": [{"tasks": ["*"], "executor": executor}]}
+    write_json({**server, "components": []}, folder / "app/config/config_fed_server.json")
+    write_json({**client, "components": []}, folder / "app/config/config_fed_client.json")
+    return folder
+
+
+def _path(role: str) -> str:
+    return f"notears_pfl.federated.{CLASSES[role]}"
+
+
+def simulate(federation: Federation, site_files: str, out: Path) -> None:
+    """Fit a federation in NVFLARE's simulator; ``site_files`` has {site} in it."""
+    (out / "state/status.json").unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        job = write_job(Path(folder) / "job", federation, federation.sites, out)
+        sites, n_sites = ",".join(federation.sites), str(len(federation.sites))
+        workspace = Path(folder) / "workspace"
+        allowed = {"class_allow_list": [_path(role) for role in CLASSES]}
+        write_json(allowed, workspace / "local/resources.json")
+        command = [sys.executable, "-m", "nvflare.cli", "simulator", str(job), "-w", str(workspace),
+                   "-c", sites, "-n", n_sites, "-t", n_sites]  # fmt: skip
+        log = out / "state/simulator.log"
+        with running(command, {SITE_FILE: site_files}, log) as process:
+            while process.poll() is None:
+                time.sleep(0.2)
+    status = read_status(out)
+    if status is None or status["state"] != "finished":
+        reason = status["message"] if status else "the simulator ended before the fit did."
+        msg = f"{reason} Its log is {log}."
+        raise FederatedError(msg)

@@ -1,0 +1,60 @@
+"""A site on NVFLARE: hands what arrives to the site's border, and back."""
+
+import os
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.event_type import EventType
+from nvflare.apis.executor import Executor
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.apis.signal import Signal
+
+from notears_pfl.federated.border import Border
+from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.statement import write_statement
+
+TOPIC = "notears_pfl.bundle"
+# Where the site's own process finds its file; {site} stands for the name in its certificate.
+SITE_FILE = "NOTEARS_PFL_SITE_FILE"
+
+
+class SiteExecutor(Executor):
+    """Answers the centre's bundles over NVFLARE's direct messages, without its task polling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._one_at_a_time = threading.Lock()
+        self.register_event_handler(EventType.START_RUN, self._start)
+        self.register_event_handler(EventType.END_RUN, self._end)
+
+    def _start(self, event_type: str, fl_ctx: FLContext) -> None:
+        self._site = fl_ctx.get_identity_name()
+        self._rules = read_rules(os.environ[SITE_FILE].replace("{site}", self._site))
+        self._table = self._rules.records / "ledger.tsv"
+        self._ledger = Ledger(self._table, fl_ctx.get_job_id())
+        bring = partial(bring_samples, self._rules, self._site)
+        self._border = Border(self._rules, bring, self._ledger)
+        fl_ctx.get_engine().register_aux_message_handler(TOPIC, self._answer)
+
+    def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
+        reply = make_reply(ReturnCode.OK)
+        with self._one_at_a_time:
+            reply["bundle"] = self._border.handle(request["bundle"])
+        return reply
+
+    def _end(self, event_type: str, fl_ctx: FLContext) -> None:
+        with self._one_at_a_time:
+            self._ledger.close()
+            write_statement(self._table, self._site, self._rules, Path(self._rules.records))
+
+    def execute(
+        self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
+    ) -> Any:
+        """Refuse NVFLARE's tasks: the centre sends none."""
+        return make_reply(ReturnCode.TASK_UNKNOWN)

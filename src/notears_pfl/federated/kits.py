@@ -1,0 +1,139 @@
+"""Start-up kits: a folder with certificates and settings for the centre and for every site.
+
+kits/centre/server     the centre's server, its key and certificate
+kits/centre/operator   the identity that starts fits
+kits/sites/S           one per hospital: hand it over on a safe way, and keep no copy
+kits/authority         the private key that signs certificates: keep it locked away
+"""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+from nvflare.lighter.constants import CtxKey
+from nvflare.lighter.impl.cert import CertBuilder
+from nvflare.lighter.impl.signature import SignatureBuilder
+from nvflare.lighter.impl.static_file import StaticFileBuilder
+from nvflare.lighter.impl.workspace import WorkspaceBuilder
+from nvflare.lighter.provision import prepare_project
+from nvflare.lighter.provisioner import Provisioner
+
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.study import Federation
+from notears_pfl.io.tables import write_json
+
+ORGANISATION = "notears_pfl"
+CLASSES = {"centre": "controller.CentreController", "site": "executor.SiteExecutor"}
+# A site lets the operator start and stop fits, and nothing else: no code of others, no commands.
+PERMISSIONS = {
+    "submit_job": "any",
+    "manage_job": "any",
+    "view": "any",
+    "clone_job": "none",
+    "download_job": "none",
+    "operate": "none",
+    "shell_commands": "none",
+    "byoc": "none",
+    "server-predeployed-flwr": "none",
+}
+HEARTBEAT_TIMEOUT_S = 60
+
+
+def operator_name(federation: Federation) -> str:
+    """Identity that starts fits."""
+    return f"operator@{federation.name.replace('_', '-')}.org"
+
+
+def provision(federation: Federation, out: Path) -> None:
+    """Make the start-up kits of a federation in a new folder."""
+    if out.exists():
+        msg = f"{out}: exists already, and new kits would not fit the old ones. Name a new folder."
+        raise FederatedError(msg)
+    participants: list[dict[str, Any]] = [
+        {"name": federation.host, "type": "server", "fed_learn_port": federation.port},
+        {"name": operator_name(federation), "type": "admin", "role": "project_admin"},
+        *({"name": site, "type": "client"} for site in federation.sites),
+    ]
+    project = prepare_project(
+        {
+            "api_version": 3,
+            "name": federation.name,
+            "description": "",
+            "participants": [{**who, "org": ORGANISATION} for who in participants],
+        }
+    )
+    builders = [
+        WorkspaceBuilder(template_file=["master_template.yml"]),
+        StaticFileBuilder(config_folder="config", scheme="grpc", require_signed_jobs=True),
+        CertBuilder(),
+        SignatureBuilder(),
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        context = Provisioner(folder, builders).provision(project)
+        if context.get(CtxKey.BUILD_ERROR):
+            msg = "the start-up kits could not be made; NVFLARE says why above."
+            raise FederatedError(msg)
+        made = Path(folder) / federation.name
+        places = {
+            made / "prod_00" / federation.host: "centre/server",
+            made / "prod_00" / operator_name(federation): "centre/operator",
+            made / "state": "authority",
+            **{made / "prod_00" / site: f"sites/{site}" for site in federation.sites},
+        }
+        for source, place in places.items():
+            shutil.copytree(source, out / place)
+    (out / "authority").chmod(0o700)
+    _restrict(out / "centre/server", "centre")
+    for site in federation.sites:
+        _restrict(out / "sites" / site, "site")
+
+
+def _restrict(kit: Path, role: str) -> None:
+    """Let a kit run our one class, keep its files in its folder, and stream no logs away."""
+    local = kit / "local"
+    resources = json.loads((local / "resources.json.default").read_text())
+    resources["class_allow_list"] = [f"notears_pfl.federated.{CLASSES[role]}"]
+    if role == "centre":
+        resources["servers"][0]["heart_beat_timeout"] = HEARTBEAT_TIMEOUT_S
+    else:
+        resources["allow_log_streaming"] = False
+        resources["components"] = [
+            component
+            for component in resources["components"]
+            if component["id"] != "site_log_streamer"
+        ]
+        authorization = {"format_version": "1.0", "permissions": {"project_admin": PERMISSIONS}}
+        write_json(authorization, local / "authorization.json")
+    write_json(resources, local / "resources.json")
+
+
+def settle_server(kit: Path) -> None:
+    """Have a server keep its files in its own folder, wherever that was moved to."""
+    path = kit / "local/resources.json"
+    resources, home = json.loads(path.read_text()), kit.resolve()
+    storage = resources["snapshot_persistor"]["args"]["storage"]
+    storage["args"]["root_dir"] = str(home / "snapshots")
+    for component in resources["components"]:
+        if component["id"] == "job_manager":
+            component["args"]["uri_root"] = str(home / "jobs")
+    write_json(resources, path)
+
+
+def certified_name(kit: Path, certificate: str) -> str:
+    """Name in a kit's certificate: who its holder is to the others."""
+    path = kit / "startup" / certificate
+    if not path.is_file():
+        msg = f"{path}: no such certificate. Name the folder of a start-up kit."
+        raise FederatedError(msg)
+    subject = x509.load_pem_x509_certificate(path.read_bytes()).subject
+    return str(subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+
+
+def centre_of(kit: Path) -> str:
+    """Name of the centre that a site's kit connects to."""
+    settings = json.loads((kit / "startup/fed_client.json").read_text())
+    return str(settings["servers"][0]["identity"])

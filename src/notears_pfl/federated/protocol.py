@@ -1,0 +1,121 @@
+"""The agreed kinds of messages: what each must hold, in both directions.
+
+    plan       what is to be fitted: group, ROIs, scale, estimator → counts of what the site brings
+    describe   → variance of every ROI, number of samples
+    split      number of folds
+    begin      scale D of the rows, an order of the ROIs or none, a fold to leave out or none
+    step       V and ρ → weights W and their loss
+    score      W and a fold → one sum of squares per ROI
+
+``describe`` and what follows are the methods of ``model.local.Site``. Preparations (``plan``,
+``split``, ``begin``) change a site's state; a site that lost it is given them again.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from notears_pfl.federated.messages import MessageError
+from notears_pfl.model.local import Description
+
+PREPARATIONS = ("plan", "split", "begin")
+KINDS = ("plan", "describe", "split", "begin", "step", "score")
+PLAN_KEYS = {"group", "rois", "scale", "estimator"}
+COUNTS = {"subjects", "samples", "effective_samples"}
+
+
+def check_request(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
+    """Refuse a request that is not what its kind says, for a site with ``n_rois`` ROIs."""
+    try:
+        _check_arguments(kind, values, n_rois)
+    except MessageError as error:
+        msg = f"request {kind!r}: {error}"
+        raise MessageError(msg) from error
+
+
+def check_answer(kind: str, value: Any, n_rois: int) -> None:
+    """Refuse an answer that is not what its request asks for."""
+    try:
+        _check_value(kind, value, n_rois)
+    except MessageError as error:
+        msg = f"answer to {kind!r}: {error}"
+        raise MessageError(msg) from error
+
+
+def _check_arguments(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
+    match kind, values:
+        case "plan", (dict(plan),) if set(plan) == PLAN_KEYS:
+            return
+        case "describe", ():
+            return
+        case "split", (folds,):
+            _whole("folds", folds, 2, 100)
+        case "begin", (D, order, fold):
+            _finite("D", D, (n_rois,), positive=True)
+            if order is not None:
+                _permutation(order, n_rois)
+            if fold is not None:
+                _whole("fold", fold, 0, 99)
+        case "step", (V, rho):
+            _finite("V", V, (n_rois, n_rois))
+            _finite("rho", rho, (), positive=True)
+        case "score", (W, fold):
+            _finite("W", W, (n_rois, n_rois))
+            _whole("fold", fold, 0, 99)
+        case _:
+            msg = f"its {len(values)} values are not those of its kind"
+            raise MessageError(msg)
+
+
+def _check_value(kind: str, value: Any, n_rois: int) -> None:
+    match kind, value:
+        case "plan", dict(counts) if set(counts) == COUNTS | {"noise"}:
+            # A site with noise does not say how its series are correlated in time.
+            said = COUNTS - ({"effective_samples"} if counts["noise"] is not None else set())
+            for name in said:
+                _finite(name, counts[name], (), positive=True)
+        case "describe", Description():
+            _finite("variances", value.variances, (n_rois,), positive=True)
+            _whole("n", value.n, 2, 2**53)
+        case "split" | "begin", None:
+            return
+        case "step", (W, loss):
+            _finite("W", W, (n_rois, n_rois))
+            _finite("loss", loss, ())
+            if np.diag(W).any():
+                msg = "W must have a zero diagonal"
+                raise MessageError(msg)
+        case "score", np.ndarray():
+            _finite("sums of squares", value, (n_rois,), positive=True)
+        case _:
+            msg = f"a {type(value).__name__} is not what it asks for"
+            raise MessageError(msg)
+
+
+def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = False) -> None:
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    if not number and not (isinstance(value, np.ndarray) and value.dtype == np.float64):
+        msg = f"{name} must be numbers; found {type(value).__name__}"
+        raise MessageError(msg)
+    if np.shape(value) != shape:
+        msg = f"{name} must have shape {shape}; found {np.shape(value)}"
+        raise MessageError(msg)
+    if not np.all(np.isfinite(value)):
+        msg = f"{name} must be finite; found NaN or infinite values"
+        raise MessageError(msg)
+    if positive and not np.all(np.asarray(value) > 0):
+        msg = f"{name} must be positive; found {np.min(value)}"
+        raise MessageError(msg)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> None:
+    if type(value) is not int or not low <= value <= high:
+        msg = f"{name} must be a whole number from {low} to {high}; found {value!r}"
+        raise MessageError(msg)
+
+
+def _permutation(order: Any, n_rois: int) -> None:
+    whole = isinstance(order, np.ndarray) and order.dtype == np.int64 and order.shape == (n_rois,)
+    if not whole or not np.array_equal(np.sort(order), np.arange(n_rois)):
+        msg = f"order must list each of {n_rois} ROIs once"
+        raise MessageError(msg)

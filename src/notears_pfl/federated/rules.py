@@ -1,0 +1,127 @@
+"""What a site brings and allows, from its own file; the centre has no say in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from notears_pfl.errors import ConfigError, FederatedError
+from notears_pfl.federated.privacy import Noise
+from notears_pfl.io.schema import check_config, read_schema
+from notears_pfl.io.tables import read_table
+
+SCHEMAS = Path(__file__).parent
+
+
+class RefusedError(FederatedError):
+    """The site does not do what was asked; the reason names no subject and no value of theirs."""
+
+
+@dataclass(frozen=True)
+class SiteRules:
+    """One site's file, checked."""
+
+    centre: str
+    participants: str
+    series: str
+    records: Path
+    groups: tuple[str, ...]
+    rois: tuple[str, ...]
+    scales: tuple[str, ...]
+    minimum_subjects: int
+    ranges: Mapping[str, tuple[float, float]]
+    messages: tuple[str, ...]
+    noise: Noise | None
+
+    def check_kind(self, kind: str) -> None:
+        """Refuse a kind of message that was not agreed."""
+        if kind not in self.messages:
+            msg = f"messages of kind {kind!r} are not allowed here ({', '.join(self.messages)})."
+            raise RefusedError(msg)
+
+    def check_plan(self, plan: Mapping[str, Any]) -> None:
+        """Refuse a plan beyond what was agreed: group, ROIs, scale, penalties."""
+        for name, value, allowed in (
+            ("group", plan["group"], self.groups),
+            ("scale", plan["scale"], self.scales),
+        ):
+            if value not in allowed:
+                msg = f"{name} {value!r} is not allowed here ({', '.join(allowed)})."
+                raise RefusedError(msg)
+        rois = plan["rois"]
+        if not isinstance(rois, list) or len(rois) < 2 or len(set(map(str, rois))) < len(rois):
+            msg = "the plan must list at least two ROIs, each once."
+            raise RefusedError(msg)
+        beyond = [str(roi) for roi in rois if roi not in self.rois]
+        if beyond:
+            msg = f"ROIs {', '.join(beyond[:5])} ({len(beyond)} in all) are not allowed here."
+            raise RefusedError(msg)
+        if not isinstance(plan["estimator"], dict):
+            msg = "the plan's estimator must be a mapping of settings."
+            raise RefusedError(msg)
+        for name, kind in (("lambda1", "lambda"), ("lambda2", "lambda"), ("kappa", "kappa")):
+            value = plan["estimator"].get(name, "auto")
+            if value != "auto":
+                self.check_number(kind, value, name)
+
+    def check_number(self, kind: str, value: Any, name: str) -> None:
+        """Refuse a penalty outside its range."""
+        low, high = self.ranges[kind]
+        if not isinstance(value, int | float) or not low <= value <= high:
+            msg = f"{name} must be from {low:g} to {high:g} here; found {value!r}."
+            raise RefusedError(msg)
+
+    def check_subjects(self, n_subjects: int) -> None:
+        """Refuse a group with too few subjects."""
+        if n_subjects < self.minimum_subjects:
+            msg = (
+                f"a group needs at least {self.minimum_subjects} subjects here to be fitted; "
+                f"this one has fewer."
+            )
+            raise RefusedError(msg)
+
+
+def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
+    """Read a file of settings that follows one of this package's schemas."""
+    if not Path(path).is_file():
+        msg = f"{path}: no such file. Write it; docs/federated.md has one to start from."
+        raise ConfigError(msg)
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        msg = f"{path}: must hold settings by name; found {type(content).__name__}."
+        raise ConfigError(msg)
+    check_config(content, read_schema(SCHEMAS / schema), str(path))
+    return content
+
+
+def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
+    """Labels of ROIs, as listed or as selected in a table."""
+    if isinstance(rois, str):
+        table = read_table(folder / rois)
+        return tuple(table["abbreviation"][table["selected"]])
+    return tuple(rois)
+
+
+def read_rules(path: str | Path) -> SiteRules:
+    """Read a site's file; paths in it start at its folder."""
+    content = read_yaml(path, "site.schema.yaml")
+    folder, allow = Path(path).resolve().parent, content["allow"]
+    for name in ("lambda", "kappa", "rho"):
+        if allow[name][0] > allow[name][1]:
+            msg = f"{path}: allow.{name} is {allow[name]}; write the least value first."
+            raise ConfigError(msg)
+    return SiteRules(
+        centre=content["centre"],
+        participants=str(folder / content["participants"]),
+        series=str(folder / content["series"]),
+        records=folder / content["records"],
+        groups=tuple(allow["groups"]),
+        rois=read_rois(allow["rois"], folder),
+        scales=tuple(allow["scales"]),
+        minimum_subjects=allow["minimum_subjects"],
+        ranges={name: (allow[name][0], allow[name][1]) for name in ("lambda", "kappa", "rho")},
+        messages=tuple(allow["messages"]),
+        noise=Noise(**content["noise"]) if "noise" in content else None,
+    )

@@ -1,0 +1,142 @@
+"""Fit every group of a federated study at the centre, and write the workflow's own files."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from notears_pfl.errors import InputError
+from notears_pfl.federated.courier import Courier, Exchange
+from notears_pfl.federated.journal import Journal
+from notears_pfl.federated.rules import read_rois, read_yaml
+from notears_pfl.io.networks import plain, write_network
+from notears_pfl.io.tables import write_json
+from notears_pfl.model.estimator import NotearsPFL
+
+
+@dataclass(frozen=True)
+class Federation:
+    """A federated study, as its hospitals agreed on it."""
+
+    name: str
+    host: str
+    port: int
+    sites: tuple[str, ...]
+    groups: tuple[str, ...]
+    rois: tuple[str, ...]
+    scale: str
+    estimator: Mapping[str, Any]
+    answer_s: float
+    patience_s: float
+    without: str
+    minimum_sites: int
+
+
+def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
+    """Federation of settings that follow the schema; paths start at ``folder``."""
+    return Federation(
+        name=content["name"],
+        **content["centre"],
+        sites=tuple(content["sites"]),
+        groups=tuple(content["groups"]),
+        rois=read_rois(content["rois"], folder),
+        scale=content["scale"],
+        estimator=content["estimator"],
+        **content["waiting"],
+    )
+
+
+def read_federation(path: str | Path) -> Federation:
+    """Read the file of a federated study."""
+    content = read_yaml(path, "federation.schema.yaml")
+    federation = federation_from(content, Path(path).resolve().parent)
+    try:
+        NotearsPFL(**federation.estimator)
+    except TypeError as error:
+        msg = f"{path}: estimator holds a setting that NotearsPFL does not have ({error})."
+        raise InputError(msg) from error
+    return federation
+
+
+def fit_study(
+    exchange: Exchange, federation: Federation, sites: Sequence[str], folder: Path
+) -> None:
+    """Fit all groups with ``sites`` and write networks and reports to ``folder``.
+
+    Answers are saved in ``folder/state`` until all is done: a study that was stopped goes on.
+    """
+    journals = []
+    for group in federation.groups:
+        plan = {
+            "group": group,
+            "rois": list(federation.rois),
+            "scale": federation.scale,
+            "estimator": dict(federation.estimator),
+        }
+        journal = Journal(
+            folder / f"state/group-{group}.journal", {"plan": plan, "sites": [*sites]}
+        )
+        journals.append(journal)
+        try:
+            courier = Courier(exchange, sites, plan, journal, federation.answer_s)
+            fit = NotearsPFL(**federation.estimator, progress=False)
+            fit.fit_over(courier, len(sites))
+        finally:
+            journal.close()
+        _write(fit, federation, group, sites, courier, folder)
+    for journal in journals:
+        journal.delete()
+
+
+def _write(
+    fit: NotearsPFL,
+    federation: Federation,
+    group: str,
+    sites: Sequence[str],
+    courier: Courier,
+    folder: Path,
+) -> None:
+    """Write a group's networks and report, named and laid out as those of one machine."""
+    report = {
+        "Group": group,
+        "Scale": federation.scale,
+        "SiteOrder": list(sites),
+        "SitesLeftOut": [site for site in federation.sites if site not in sites],
+        "Settings": fit.get_params(),
+        "Parameters": fit.parameters_,
+        "Converged": fit.converged_,
+        "Certificate": fit.certificate_,
+    }
+    for site, weights, counts in zip(sites, fit.weights_, courier.counts, strict=True):
+        brought = {
+            "Site": site,
+            "Subjects": counts["subjects"],
+            "Samples": counts["samples"],
+            "EffectiveSamples": counts["effective_samples"],
+            "Noise": counts["noise"],
+        }
+        path = folder / f"group-{group}_site-{site}_relmat.tsv"
+        write_network(weights, federation.rois, plain({**report, **brought}), path)
+    details = {
+        "Candidates": fit.candidates_,
+        "Rounds": fit.n_rounds_,
+        "History": fit.history_,
+        "RoundTrips": courier.exchanges,
+        "BytesToSites": dict(courier.bytes_out),
+        "BytesFromSites": dict(courier.bytes_in),
+    }
+    write_json(plain({**report, **details}), folder / f"group-{group}_fit.json")
+
+
+def write_status(folder: Path, state: str, message: str, sites: Sequence[str] = ()) -> None:
+    """Say how a run of the study ended: finished, silent (and which sites), or failed."""
+    content = {"state": state, "message": message, "sites": list(sites)}
+    write_json(content, folder / "state/status.json")
+
+
+def read_status(folder: Path) -> dict[str, Any] | None:
+    """How the last run ended, or None while it has not."""
+    path = folder / "state/status.json"
+    status: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return status

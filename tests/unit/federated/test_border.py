@@ -1,0 +1,159 @@
+"""What a site refuses, and what it writes down."""
+
+import re
+
+import numpy as np
+import pytest
+
+from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.messages import Message, decode, encode
+from notears_pfl.federated.protocol import KINDS
+from notears_pfl.federated.rules import SiteRules
+from notears_pfl.model.local import Site
+
+D, V = np.ones(8), np.zeros((8, 8))
+
+
+def ask(border, *messages):
+    """Send one bundle; return the answers."""
+    reply = border.handle(b"".join(map(encode, messages)))
+    return [message for message, _ in decode(reply)]
+
+
+@pytest.fixture
+def border(hospitals):
+    border = hospitals.borders["S0"]
+    ask(border, Message("plan", 0, 1, (hospitals.plan,)), Message("begin", 0, 2, (D, None, None)))
+    return border
+
+
+def test_every_request_of_a_site_is_an_agreed_kind():
+    methods = {name for name in vars(Site) if not name.startswith("_")}
+
+    assert methods | {"plan"} == set(KINDS)
+
+
+def test_a_bundle_is_answered_message_by_message(border, hospitals):
+    begin = Message("begin", 1, 3, (2 * D, None, None))
+
+    answers = ask(border, begin, Message("step", 1, 3, (V, 0.5)))
+
+    assert [answer.kind for answer in answers] == ["answer", "answer"]
+    W, loss = answers[1].values[0]
+    assert W.shape == (8, 8)
+    assert loss > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "reason"),
+    [
+        ("step", (np.full((8, 8), np.nan), 0.5), "V must be finite"),
+        ("step", (np.zeros((9, 9)), 0.5), r"V must have shape \(8, 8\); found \(9, 9\)"),
+        ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be numbers"),
+        ("step", (V, 1e-9), "rho must be from 0.01 to 10 here; found 1e-09"),
+        ("step", (V, -1.0), "rho must be positive"),
+        ("step", (V,), "its 1 values are not those of its kind"),
+        ("begin", (0 * D, None, None), "D must be positive"),
+        ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of 8 ROIs once"),
+        ("begin", (D, None, -1), "fold must be a whole number"),
+        ("split", (10**6,), "folds must be a whole number from 2 to 100"),
+        ("score", (V, 0.5), "fold must be a whole number"),
+        ("samples", (), "messages of kind 'samples' are not allowed here"),
+        ("__init__", (), "messages of kind '__init__' are not allowed here"),
+    ],
+)
+def test_a_bad_request_is_refused_with_its_reason(border, kind, values, reason):
+    (answer,) = ask(border, Message(kind, 1, 2, values))
+
+    assert answer.kind == "refusal"
+    assert re.search(reason, answer.values[0])
+
+
+def test_nothing_after_a_refused_request_is_done(border):
+    answers = ask(border, Message("peek", 1, 2, ()), Message("step", 1, 2, (V, 0.5)))
+
+    assert [answer.kind for answer in answers] == ["refusal"]
+
+
+def test_a_kind_that_the_site_does_not_allow_is_refused(hospitals):
+    hospitals.rules = SiteRules(**{**vars(hospitals.rules), "messages": ("plan", "describe")})
+    hospitals.start("S0")
+
+    answers = ask(
+        hospitals.borders["S0"],
+        Message("plan", 0, 1, (hospitals.plan,)),
+        Message("begin", 0, 2, (D, None, None)),
+    )
+
+    assert [answer.kind for answer in answers] == ["answer", "refusal"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"group": "BPD"}, "group 'BPD' is not allowed here (MDD, HC)"),
+        ({"rois": ["R0", "R1", "R99"]}, "ROIs R99 (1 in all) are not allowed here"),
+        ({"rois": ["R0", "R0"]}, "at least two ROIs, each once"),
+        ({"scale": "roi"}, "scale 'roi' is not allowed here (subject)"),
+        ({"estimator": {"lambda2": 9.0}}, "lambda2 must be from 0 to 5 here; found 9.0"),
+        ({"estimator": {"kappa": "high"}}, "kappa must be from 0 to 4 here; found 'high'"),
+        ({"extra": 1}, "not those of its kind"),
+    ],
+)
+def test_a_plan_beyond_the_agreement_is_refused(hospitals, change, reason):
+    (answer,) = ask(hospitals.borders["S0"], Message("plan", 0, 1, ({**hospitals.plan, **change},)))
+
+    assert answer.kind == "refusal"
+    assert reason in answer.values[0]
+
+
+def test_a_site_that_was_not_prepared_says_so(hospitals, border):
+    (fresh,) = ask(hospitals.borders["S1"], Message("step", 5, 2, (V, 0.5)))
+    (behind,) = ask(border, Message("step", 5, 4, (V, 0.5)))
+
+    assert fresh.kind == behind.kind == "lost"
+
+
+def test_an_unexpected_failure_tells_the_centre_nothing(hospitals, border, monkeypatch):
+    def fail(self, V, rho):
+        raise RuntimeError("sub-042 has a tumour")
+
+    monkeypatch.setattr(Site, "step", fail)
+
+    (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
+
+    assert answer.values == ("the site failed to answer; its own log says why.",)
+
+
+def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
+    monkeypatch.setattr(Site, "step", lambda self, V, rho: (np.full((8, 8), np.inf), 0.0))
+
+    (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
+
+    assert answer.kind == "refusal"
+    assert "W must be finite" in answer.values[0]
+
+
+def test_unreadable_bytes_are_refused_and_written_down(hospitals):
+    reply = hospitals.borders["S0"].handle(b"\x01\x02\x03")
+
+    ((answer, size),) = decode(reply)
+    ledger = read_ledger(hospitals.folder / "S0.tsv")
+    assert answer.kind == "refusal"
+    assert ledger["kind"].tolist() == ["unreadable", "refusal"]
+    assert ledger["bytes"].tolist() == [3, size]
+
+
+def test_the_ledger_has_every_message_with_its_size(border, hospitals):
+    step = encode(Message("step", 1, 2, (V, 0.5)))
+    reply = border.handle(step)
+
+    ledger = read_ledger(hospitals.folder / "S0.tsv")
+
+    assert ledger["kind"].tolist() == ["plan", "plan", "begin", "begin", "step", "step"]
+    assert ledger["direction"].tolist() == ["in", "out"] * 3
+    last = ledger.iloc[-2:]
+    assert last["shape"].tolist() == ["8x8 1", "8x8 1"]
+    assert last["bytes"].tolist() == [len(step), len(reply)]
+    assert last["round"].tolist() == [1, 1]
+    assert last["group"].tolist() == ["MDD", "MDD"]

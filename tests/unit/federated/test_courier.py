@@ -1,0 +1,203 @@
+"""The centre's transport: the same bytes as on one machine, through faults and restarts."""
+
+import numpy as np
+import pytest
+
+from notears_pfl import NotearsPFL
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.courier import SilentError
+from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.messages import Message, MessageError, decode, encode
+
+
+def fitted(courier, hospitals, **settings):
+    return NotearsPFL(progress=False, **settings).fit_over(courier, len(hospitals.names))
+
+
+def on_one_machine(hospitals, **settings):
+    return NotearsPFL(progress=False, **settings).fit(hospitals.samples)
+
+
+def test_five_hospitals_with_56_rois_get_the_bytes_of_one_machine(five_hospitals):
+    there = fitted(five_hospitals.courier(), five_hospitals)
+
+    here = on_one_machine(five_hospitals)
+    assert np.count_nonzero(here.weights_) > 100
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+    assert there.candidates_ == here.candidates_
+
+
+@pytest.mark.parametrize("settings", [{"penalty": "chain"}, {"lambda2": 0.0}])
+def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
+    there = fitted(hospitals.courier(), hospitals, **settings)
+
+    here = on_one_machine(hospitals, **settings)
+    assert np.any(here.weights_)
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+
+
+def test_ledgers_add_up_to_what_the_centre_sent_and_received(hospitals):
+    courier = hospitals.courier()
+    fitted(courier, hospitals)
+
+    for name in hospitals.names:
+        ledger = read_ledger(hospitals.folder / f"{name}.tsv")
+        total = ledger.groupby("direction")["bytes"].sum()
+        assert total["in"] == courier.bytes_out[name] > 0
+        assert total["out"] == courier.bytes_in[name] > 0
+
+
+def test_a_round_is_one_round_trip(hospitals):
+    courier = hospitals.courier()
+    fit = fitted(courier, hospitals, lambda1=0.0, lambda2=0.5, kappa=1.0)
+
+    # Besides the rounds, the plan and the description.
+    assert courier.exchanges == hospitals.n_exchanges == fit.n_rounds_ + 2
+
+
+class KilledError(Exception):
+    """The centre is killed."""
+
+
+def cut_after(hospitals, n_exchanges):
+    """Let the centre die in the midst of a fit; return how many exchanges it had."""
+    exchange = hospitals.exchange
+
+    def dying(bundles):
+        if hospitals.n_exchanges == n_exchanges:
+            raise KilledError
+        return exchange(bundles)
+
+    hospitals.exchange = dying
+    with pytest.raises(KilledError):
+        fitted(hospitals.courier(), hospitals)
+    hospitals.exchange = exchange
+
+
+@pytest.mark.parametrize("n_exchanges", [1, 2, 150, 400])
+@pytest.mark.parametrize("sites_too", [False, True])
+def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too):
+    cut_after(hospitals, n_exchanges)
+    if sites_too:
+        for name in hospitals.names:
+            hospitals.start(name)
+
+    courier = hospitals.courier()
+    resumed = fitted(courier, hospitals)
+
+    here = on_one_machine(hospitals)
+    assert resumed.weights_.tobytes() == here.weights_.tobytes()
+    assert resumed.candidates_ == here.candidates_
+    # Nothing that was answered before is asked again.
+    assert courier.exchanges + n_exchanges == hospitals.n_exchanges
+
+
+def test_a_record_cut_off_by_a_crash_is_asked_for_again(hospitals):
+    cut_after(hospitals, 150)
+    path = hospitals.folder / "saved.journal"
+    path.write_bytes(path.read_bytes()[:-5])
+
+    resumed = fitted(hospitals.courier(), hospitals)
+
+    assert resumed.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
+def test_a_saved_state_of_another_fit_is_not_used(hospitals):
+    cut_after(hospitals, 150)
+
+    with pytest.raises(FederatedError, match="belongs to another version of the fit"):
+        fitted(hospitals.courier(), hospitals, penalty="chain", lambda2=0.7)
+
+
+def test_a_site_that_forgot_everything_is_prepared_again(hospitals):
+    exchange = hospitals.exchange
+
+    def forgetting(bundles):
+        if hospitals.n_exchanges in (100, 300):
+            hospitals.start("S1")
+        return exchange(bundles)
+
+    hospitals.exchange = forgetting
+
+    fit = fitted(hospitals.courier(), hospitals)
+
+    assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
+def test_a_site_that_comes_back_with_other_data_is_refused(hospitals):
+    cut_after(hospitals, 150)
+    hospitals.samples[1] = hospitals.samples[1][:-7]
+    hospitals.start("S1")
+
+    with pytest.raises(FederatedError, match="S1 brings other data than at the start"):
+        fitted(hospitals.courier(), hospitals)
+
+
+def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
+    exchange = hospitals.exchange
+
+    def flaky(bundles):
+        hospitals.away = {"S2"} if hospitals.n_exchanges in (50, 51, 200) else set()
+        return exchange(bundles)
+
+    hospitals.exchange = flaky
+
+    fit = fitted(hospitals.courier(answer_s=30), hospitals)
+
+    assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
+def test_silent_sites_are_named(hospitals, monkeypatch):
+    monkeypatch.setattr("notears_pfl.federated.courier.START_S", 0.0)
+    hospitals.away = {"S0", "S2"}
+
+    with pytest.raises(SilentError, match="no answer from S0, S2") as raised:
+        hospitals.courier()
+
+    assert raised.value.sites == ("S0", "S2")
+
+
+def poisoned(change):
+    """Change the last answer of a bundle, where it answers a step."""
+
+    def spoil(data):
+        *first, last = [message for message, _ in decode(data)]
+        if isinstance(last.values[0], tuple):
+            last = Message(last.kind, *change(last.round, last.basis, *last.values[0]))
+        return b"".join(map(encode, [*first, last]))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),))), "W must be finite"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W[1:], f),))), r"shape \(8, 8\); found \(7, 8\)"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W + np.eye(8), f),))), "zero diagonal"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be numbers"),
+        (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str is not what it asks for"),
+        (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
+        (lambda data: data + b"\x00", "no message can be read"),
+        (lambda data: b"", "answers were due; found others"),
+        (lambda data: encode(Message("lost", 0, 0)), "lost it every time"),
+    ],
+)
+def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, reason):
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises((MessageError, FederatedError), match=f"site S1.*{reason}"):
+        fitted(courier, hospitals)
+
+
+def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals):
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),)))}
+    with pytest.raises(MessageError, match="The state is saved"):
+        fitted(courier, hospitals)
+    hospitals.spoil = {}
+
+    fit = fitted(hospitals.courier(), hospitals)
+
+    assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()

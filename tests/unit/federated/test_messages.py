@@ -1,0 +1,90 @@
+"""Messages arrive bit for bit, and bytes that are no message are refused."""
+
+import contextlib
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.model.local import Description
+
+
+def forged(header, body=b""):
+    text = json.dumps(header).encode()
+    return struct.pack("<I", len(text)) + text + body
+
+
+def test_numbers_and_arrays_arrive_bit_for_bit(rng):
+    W = rng.normal(size=(5, 5)) * 10.0 ** rng.integers(-300, 300, size=(5, 5))
+    values = (W, 0.1 + 0.2, np.arange(4), W.T, None, ("a", [1, True]), {"k": W[0]})
+
+    ((message, _),) = decode(encode(Message("step", 7, 3, values)))
+
+    assert (message.kind, message.round, message.basis) == ("step", 7, 3)
+    assert message.values[0].tobytes() == W.tobytes()
+    assert message.values[1] == 0.1 + 0.2
+    assert np.array_equal(message.values[2], np.arange(4))
+    assert np.array_equal(message.values[3], W.T)
+    assert message.values[4:6] == (None, ("a", [1, True]))
+    assert np.array_equal(message.values[6]["k"], W[0])
+
+
+def test_a_description_arrives_as_one():
+    sent = Description(np.array([1.0, 2.0]), 40, has_samples=True)
+
+    ((message, _),) = decode(encode(Message("answer", 0, 0, (sent,))))
+
+    (found,) = message.values
+    assert isinstance(found, Description)
+    assert (found.variances.tolist(), found.n, found.has_samples) == ([1.0, 2.0], 40, True)
+
+
+def test_sizes_of_a_bundle_add_up(rng):
+    messages = [Message("step", i, 0, (rng.normal(size=(i, i)),)) for i in range(1, 5)]
+    bundle = b"".join(map(encode, messages))
+
+    found = decode(bundle)
+
+    assert [message.round for message, _ in found] == [1, 2, 3, 4]
+    assert sum(size for _, size in found) == len(bundle)
+
+
+def test_shapes_are_told_value_by_value():
+    message = Message("begin", 0, 0, (np.zeros((3, 2)), None, 1.5, ["a", "b", "c"]))
+
+    assert message.shape == "3x2 1 3"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\x00", id="cut off in its length"),
+        pytest.param(forged(["step", 0, 0, {"tuple": []}, []])[:-3], id="cut off in its header"),
+        pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [2]]]], b"\0" * 8), id="short"),
+        pytest.param(forged(["step", 0, 0, {"array": 0}, [["|O", [1]]]], b"\0" * 8), id="objects"),
+        pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [-1]]]]), id="negative shape"),
+        pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [2**40, 2**40]]]]), id="huge"),
+        pytest.param(forged(["step", 0, 0, {"code": "x"}, []]), id="unknown tag"),
+        pytest.param(forged(["step", "0", 0, {"tuple": []}, []]), id="round is text"),
+        pytest.param(forged({}), id="no header"),
+        pytest.param(struct.pack("<I", 3) + b"NaN", id="not a number"),
+    ],
+)
+def test_bytes_that_are_no_message_are_refused(data):
+    with pytest.raises(MessageError, match="no message can be read"):
+        decode(data)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data):
+    with contextlib.suppress(MessageError):
+        assert sum(size for _, size in decode(data)) == len(data)
+
+
+def test_not_a_number_is_never_sent():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode(Message("step", 0, 0, (float("nan"),)))
