@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Both tools write their caches and call each other by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test lint lock docs unlock clean
+.PHONY: help run test lint lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,7 +14,7 @@ help:
 	@echo "make test    linters, snakemake --lint and the tests"
 	@echo "make lint    the linters alone"
 	@echo "make docs    rewrite the generated parts of the documentation"
-	@echo "make unlock  after a run was killed: release its lock"
+	@echo "make unlock  after a run was killed: cancel its jobs on a cluster, release its lock"
 	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock"
 	@echo "make clean   remove results and .venv"
 
@@ -54,8 +54,13 @@ docs: $(READY)
 	  results/phantom/figure_cohort.png
 	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png
 
-unlock: $(READY)
+unlock: $(READY) cancel
 	@snakemake --unlock
+
+# Only jobs that were sent from this folder.
+cancel:
+	@! command -v squeue >/dev/null || squeue --me --noheader --name=notears-pfl --format="%i %Z" \
+	  | awk '$$2 == "$(CURDIR)" {print $$1}' | xargs --no-run-if-empty scancel
 
 clean:
 	@find results -mindepth 1 -not -name .gitkeep -delete

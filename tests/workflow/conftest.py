@@ -148,3 +148,28 @@ def bids_study(preprocessed_once, tmp_path_factory):
             shutil.copyfile(file, target)
     study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
     return study
+
+
+def shorten(study):
+    """Leave two sites, two patients and two controls at each, in scans just long enough to fit."""
+    few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
+    study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
+    # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
+    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
+    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
+    return study
+
+
+@pytest.fixture(scope="session")
+def full_run(tmp_path_factory):
+    """Give a study of eight short scans that was run to its end."""
+    study = shorten(new_study(tmp_path_factory.mktemp("full")))
+    study.run()
+    return study
+
+
+@pytest.fixture
+def full_study(full_run, tmp_path):
+    """Give a copy of it that may be changed."""
+    shutil.copytree(full_run.path, tmp_path / "study")
+    return StudyFolder(tmp_path / "study")

@@ -7,8 +7,6 @@ import pytest
 
 from notears_pfl.io.tables import read_table
 
-from .conftest import new_study
-
 SUBJECTS = [f"{s}{g}{n:03d}" for s in ("COI", "HUH") for g in ("MDD", "HC") for n in (1, 2)]
 FINDINGS = [
     "analysis/connection_counts.tsv",
@@ -23,19 +21,6 @@ FINDINGS = [
     "cohort/participants.tsv",
     "cohort/table_one.tsv",
 ]
-
-
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory):
-    """Give a study of eight short scans that was run to its end."""
-    study = new_study(tmp_path_factory.mktemp("full"))
-    few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
-    study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
-    # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
-    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
-    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
-    study.run()
-    return study
 
 
 def test_the_study_ends_in_its_findings(full_run):

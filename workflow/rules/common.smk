@@ -6,7 +6,9 @@ from pathlib import Path
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-SRC = Path(workflow.basedir) / "src"
+# Not the folder of the main Snakefile: the workflow may be a module of another one.
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+SRC = ROOT / "src"
 # Inside a conda environment the package is not installed; its sources are beside the Snakefile.
 sys.path.insert(0, str(SRC))
 
@@ -32,7 +34,7 @@ KIND = config.get("source", {}).get("kind")
 SCANS = {}
 
 try:
-    STUDY = read_study(config, Path(workflow.basedir) / "workflow/schemas", CONFIG_NAME)
+    STUDY = read_study(config, ROOT / "workflow/schemas", CONFIG_NAME)
     COLUMNS = {
         f"{name}_column": config["source"][f"{name}_column"]
         for name in ("site", "group")
@@ -74,7 +76,7 @@ wildcard_constraints:
 
 def code_of(script):
     """Fingerprint of scripts/<script>.py and of all our code it uses: editing it reruns the rule."""
-    return code_fingerprint(Path(workflow.basedir) / "scripts" / f"{script}.py", SRC)
+    return code_fingerprint(ROOT / "scripts" / f"{script}.py", SRC)
 
 
 def site_of(wildcards):

@@ -1,0 +1,225 @@
+"""The table of reruns in config/README.md: each setting is changed, and Snakemake asked what runs.
+
+``python -m notears_pfl.io.rerun_table`` rewrites it. The study that is asked about has two short
+sites and was never computed: its files are empty, and Snakemake was told that they are done.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from snakemake.cli import main as snakemake_main
+
+from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.schema import Schema, read_schema
+
+BEGIN, END = "<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->"
+README = Path("config/README.md")
+# Another source of data is another study; the tables' paths say nothing, their content does.
+NOT_ASKED = ("source.", "sites", "rois.table", "rois.atlas", "rois.n_selected")
+# Small lists, so that there are few simulations to plan.
+FEW = {"runs": 1, "variables": [7], "sites": [2], "perturbation": [5]}
+CHANGED = "params have changed since last execution:"
+FOLLOWS = "input files updated by another job:"
+NEW = "output files have to be generated:"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rules that a dry run would run: because they changed, or because what they read did."""
+
+    starts: tuple[str, ...]
+    follows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PretendedStudy:
+    """A folder with the files of a finished study, all of them empty."""
+
+    folder: Path
+    workflow: Path
+    targets: tuple[str, ...] = ()
+    rules: frozenset[str] = frozenset()  # those that make files
+
+    def ask(self, *arguments: str) -> tuple[int, str]:
+        """Exit code and words of Snakemake, in a process forked from this one."""
+        where = ["--snakefile", str(self.workflow / "Snakefile"), "--directory", str(self.folder)]
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as words:
+            # Forked, because importing Snakemake takes longer than the dry run itself.
+            process = get_context("fork").Process(
+                target=_snakemake, args=(words.name, [*where, "--nolock", *arguments])
+            )
+            process.start()
+            process.join()
+            return process.exitcode or 0, words.read()
+
+    def plan(self, settings: Mapping[str, Any] | None = None) -> Plan | None:
+        """Ask what runs again with changed ``settings``; None if they are refused."""
+        with tempfile.TemporaryDirectory() as folder:
+            changed = Path(folder) / "changed.yaml"
+            changed.write_text(yaml.safe_dump(settings or {}), encoding="utf-8")
+            code, words = self.ask("--dry-run", "--configfile", str(changed), "--", *self.targets)
+        return None if code else Plan(*_reasons(words, self.rules))
+
+
+def pretend_finished(folder: Path, workflow: Path) -> PretendedStudy:
+    """Make a study of eight subjects in ``folder`` that Snakemake takes as finished."""
+    shutil.copytree(workflow / "config", folder / "config")
+    sites = pd.read_csv(folder / "config/sites.tsv", sep="\t", dtype=str, keep_default_na=False)
+    sites = sites.iloc[[0, -1]].assign(phantom_patients="2", phantom_controls="2")
+    sites.to_csv(folder / "config/sites.tsv", sep="\t", index=False)
+    config = yaml.safe_load((folder / "config/config.yaml").read_text(encoding="utf-8"))
+    config["simulation"] |= {"quick": FEW, "weights": ["shared"]}
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    study = PretendedStudy(folder, workflow)
+    targets = tuple(
+        line for line in _lines(study.ask("--list-target-rules")) if line.isidentifier()
+    )
+    summary = [line.split("\t") for line in _lines(study.ask("--summary", "--", *targets))]
+    files = [
+        (folder / row[0], row[2]) for row in summary if len(row) > 2 and row[0] != "output_file"
+    ]
+    for path, _ in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    _lines(study.ask("--touch", "--forceall", "--cores", "1", "--", *targets))
+    return PretendedStudy(folder, workflow, targets, frozenset(files.values()))
+
+
+def rerun_table(study: PretendedStudy, schema: Schema, defaults: Mapping[str, Any]) -> str:
+    """Markdown table of what runs again; settings with the same answer share a row."""
+    settings = list(_leaves(schema, defaults))
+    with ProcessPoolExecutor(os.cpu_count(), get_context("fork")) as workers:
+        plans = list(workers.map(partial(_first_plan, study), settings))
+    rows: dict[Plan | None, list[str]] = {}
+    for (name, _, _), plan in zip(settings, plans, strict=True):
+        rows.setdefault(plan, []).append(f"`{name}`")
+    lines = ["| you change | runs again | and what follows |", "|---|---|---|"]
+    for plan, names in rows.items():
+        starts, follows = ("refused alone", "") if plan is None else _words(plan)
+        lines.append(f"| {', '.join(names)} | {starts} | {follows} |")
+    return "\n".join(lines)
+
+
+def other_values(field: Schema, default: Any) -> list[Any]:
+    """Values that a setting may take instead of ``default``, most modest first."""
+    if "oneOf" in field:
+        return [value for one in field["oneOf"] for value in other_values(one, default)]
+    if "enum" in field:
+        return [value for value in field["enum"] if value != default]
+    if field["type"] == "array":
+        return [other for other in (default[:-1], default[1:]) if other] + _longer(field, default)
+    if field["type"] == "boolean":
+        return [not default]
+    if field["type"] == "string":
+        return [f"{default}X"]
+    start = default if isinstance(default, int | float) else field.get("minimum", 1)
+    near = [start + 1, start - 1, 1.01 * start, 0.99 * start, start + 0.01]
+    numbers = [int(n) for n in near[:2]] if field["type"] == "integer" else near
+    return [n for n in numbers if n != default and _within(field, n)]
+
+
+def with_table(text: str, table: str) -> str:
+    """Put ``table`` between the markers in ``text``."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
+
+
+def _first_plan(study: PretendedStudy, setting: tuple[str, Schema, Any]) -> Plan | None:
+    """Plan with the first other value of a setting that the study's checks accept alone."""
+    name, field, default = setting
+    plans = (study.plan(_nested(name, value)) for value in other_values(field, default))
+    return next((plan for plan in plans if plan), None)
+
+
+def _longer(field: Schema, default: Sequence[Any]) -> list[Any]:
+    """Give lists with one number changed, or with one more of the items that are allowed."""
+    if "prefixItems" in field:
+        return [[*default[:-1], 0.9 * default[-1]]]
+    items = field.get("items", {})
+    return [[*default, value] for value in items.get("enum", ["other"]) if value not in default]
+
+
+def _within(field: Schema, number: float) -> bool:
+    return (
+        number >= field.get("minimum", number)
+        and number <= field.get("maximum", number)
+        and number > field.get("exclusiveMinimum", number - 1)
+        and number < field.get("exclusiveMaximum", number + 1)
+    )
+
+
+def _leaves(
+    schema: Schema, defaults: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Schema, Any]]:
+    for key, field in schema["properties"].items():
+        name = f"{prefix}{key}"
+        if "properties" in field:
+            yield from _leaves(field, defaults.get(key, {}), f"{name}.")
+        elif key in defaults and not name.startswith(NOT_ASKED):
+            yield name, field, defaults[key]
+
+
+def _nested(name: str, value: Any) -> dict[str, Any]:
+    for key in reversed(name.split(".")):
+        value = {key: value}
+    return value
+
+
+def _words(plan: Plan) -> tuple[str, str]:
+    return ", ".join(plan.starts) or "nothing", ", ".join(plan.follows) or "nothing"
+
+
+def _reasons(words: str, rules: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Those of ``rules`` that a dry run names in its last lines: changed or new, then following."""
+    summary = words.rpartition("\nReasons:")[2].splitlines()
+    after = dict(zip(map(str.strip, summary), map(str.strip, summary[1:]), strict=False))
+    named = [set(after.get(reason, "").split(", ")) & rules for reason in (CHANGED, NEW, FOLLOWS)]
+    starts = named[0] | named[1]
+    yield tuple(sorted(starts))
+    yield tuple(sorted(named[2] - starts))
+
+
+def _lines(answer: tuple[int, str]) -> list[str]:
+    """Lines of what Snakemake said."""
+    code, words = answer
+    if code:
+        msg = f"Snakemake refused the study of the table of reruns:\n{words}"
+        raise RuntimeError(msg)
+    return words.splitlines()
+
+
+def _snakemake(words: str, arguments: list[str]) -> None:
+    with (
+        open(words, "w", encoding="utf-8") as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
+        snakemake_main(arguments)
+
+
+def main() -> None:
+    """Rewrite the table in config/README.md."""
+    schema = read_schema("workflow/schemas/config.schema.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        study = pretend_finished(Path(folder), Path.cwd())
+        config = yaml.safe_load((study.folder / "config/config.yaml").read_text(encoding="utf-8"))
+        table = rerun_table(study, schema, config)
+    text = with_table(README.read_text(encoding="utf-8"), table)
+    with whole_file(README) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
