@@ -7,6 +7,8 @@ rule degree:
         totals="results/analysis/degree_totals.tsv",
     log:
         "logs/degree.log",
+    benchmark:
+        "logs/degree.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -32,6 +34,8 @@ rule overlap:
         counts="results/analysis/connection_counts.tsv",
     log:
         "logs/overlap.log",
+    benchmark:
+        "logs/overlap.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -56,6 +60,8 @@ rule scale_audit:
         table="results/analysis/scale_audit.tsv",
     log:
         "logs/scale_audit.log",
+    benchmark:
+        "logs/scale_audit.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:

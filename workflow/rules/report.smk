@@ -12,6 +12,8 @@ rule phantom_figure:
         svg="results/phantom/figure_cohort.svg",
     log:
         "logs/phantom_figure.log",
+    benchmark:
+        "logs/phantom_figure.benchmark.tsv"
     conda:
         "../../envs/report.yaml"
     params:

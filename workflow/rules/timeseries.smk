@@ -14,6 +14,8 @@ rule ingest_timeseries:
         ),
     log:
         "logs/ingest_timeseries.log",
+    benchmark:
+        "logs/ingest_timeseries.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:

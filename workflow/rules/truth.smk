@@ -15,6 +15,8 @@ use rule fit_networks as fit_networks_true_series with:
         report="results/fit/true_series/group-{group}_fit.json",
     log:
         "logs/fit_networks_true_series/group-{group}.log",
+    benchmark:
+        "logs/fit_networks_true_series/group-{group}.benchmark.tsv"
     message:
         "Networks: {wildcards.group} from the phantom's true series"
 
@@ -28,6 +30,8 @@ rule truth:
         table="results/analysis/truth.tsv",
     log:
         "logs/truth.log",
+    benchmark:
+        "logs/truth.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
