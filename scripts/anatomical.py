@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
@@ -10,6 +11,7 @@ from notears_pfl.preproc.anatomical import BrainTemplate, prepare_anatomy
 from notears_pfl.preproc.choice import anatomical_engines
 from notears_pfl.preproc.methods import anatomical_methods
 from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.pictures import normalisation_slices
 
 paths, output = snakemake.input, snakemake.output
 with (
@@ -35,6 +37,9 @@ with (
         output.xfm,
         vectors=True,
     )
+    stripped, normalisation = anatomy.t1w * anatomy.brain, anatomy.normalisation
+    slices = normalisation_slices(stripped, t1w.affine, normalisation, template)
+    write_arrays(slices, output.picture)
     methods = anatomical_methods(options, anatomy.quality["already_stripped"])
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
     report["engines"] = snakemake.params.engine

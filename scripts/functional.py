@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.failures import mark_failure, read_report
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
@@ -9,8 +10,9 @@ from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import write_json, write_table
 from notears_pfl.preproc.confounds import MOTION
 from notears_pfl.preproc.methods import functional_methods
+from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.style import functional_options, smooth_options
-from notears_pfl.preproc.subject import read_run
+from notears_pfl.preproc.subject import read_run, read_tissues
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 
@@ -27,6 +29,10 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)
     write_table(run.volume_figures().join(run.tissue_signals()), output.confounds, index=False)
+    slices = coregistration_slices(
+        run.mean, run.affine, run.coregistration.matrix, *read_tissues(paths.tissues)
+    )
+    write_arrays(slices, output.picture)
     options, atlas_name = functional_options(params.preproc), read_sidecar(paths.atlas)["name"]
     methods = functional_methods(options, smoothing, run.figures(), atlas_name)
     report = {

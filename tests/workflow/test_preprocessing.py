@@ -22,6 +22,26 @@ FILES = [
     "timeseries/sub-{0}_seg-AAL116_desc-raw_timeseries.json",
     "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.tsv",
     "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.json",
+    "preproc/sub-{0}/figures/sub-{0}_space-MNI152_desc-T1w_slices.npz",
+    "preproc/sub-{0}/figures/sub-{0}_space-T1w_desc-meanBold_slices.npz",
+]
+# Figures between bounds that a good run of the phantom keeps well within.
+FIGURES = {
+    "n_volumes": (60, 60),
+    "mean_fd_power_mm": (0.01, 1),
+    "mean_fd_jenkinson_mm": (0.01, 1),
+    "share_fd_power_mm_above_0.5": (0, 0.5),
+    "share_fd_jenkinson_mm_above_0.5": (0, 0.5),
+    "mean_dvars_percent": (0.1, 5),
+    "median_tsnr": (20, 500),
+    "bold_t1w_agreement": (0.5, 1),
+    "template_agreement": (0.8, 1),
+    "degrees_of_freedom": (5, 60),
+    "n_regressors": (26, 26),
+}
+STEPS = [
+    *("brain", "tissues", "normalisation", "drop_volumes", "slice_timing", "realign"),
+    *("coregister", "resample", "smooth", "roi", "detrend", "regress", "filter"),
 ]
 CLEAN, BOLD, T1W = {"clean_timeseries": 4}, {"functional": 4}, {"anatomical": 4}
 
@@ -54,10 +74,37 @@ def test_every_subject_gets_all_its_files_and_a_report(preprocessed_once):
         assert {f"results/{name.format(subject)}" for name in FILES} <= written
         report = report_of(preprocessed_once, subject)
         assert report["status"] == "ok"
-        assert report["n_volumes"] == 60
-        assert report["degrees_of_freedom"] > 5
-        assert report["template_agreement"] > 0.8
+        for name, (low, high) in FIGURES.items():
+            assert low <= report[name] <= high, name
+        assert list(report["methods"]) == STEPS
         assert "surrogate" in report["methods"]["roi"]
+        assert len(report["coverage"]) == 116
+        assert np.median(list(report["coverage"].values())) > 0.9
+
+
+def test_figures_of_a_run_follow_from_its_tables(preprocessed_once):
+    results, report = preprocessed_once.path / "results", report_of(preprocessed_once, "COIHC001")
+    volumes = pd.read_csv(results / FILES[6].format("COIHC001"), sep="\t", na_values="n/a")
+    motion = pd.read_csv(results / FILES[5].format("COIHC001"), sep="\t")
+
+    millimetres = motion.diff().abs() * ([1.0] * 3 + [50.0] * 3)
+    displacement = millimetres.sum(axis=1)
+    assert len(volumes) == len(motion) == 60
+    np.testing.assert_allclose(volumes["fd_power_mm"], displacement, atol=1e-12)
+    assert report["mean_fd_power_mm"] == pytest.approx(displacement.mean())
+    assert report["share_fd_power_mm_above_0.5"] == pytest.approx((displacement > 0.5).mean())
+    assert report["mean_dvars_percent"] == pytest.approx(volumes["dvars_percent"][1:].mean())
+
+
+@pytest.mark.parametrize("name", FILES[-2:])
+def test_slices_of_both_registrations_are_small_and_show_the_brain(preprocessed_once, name):
+    path = preprocessed_once.path / "results" / name.format("COIHC001")
+
+    with np.load(path) as slices:
+        image, outline = slices["axial"].astype(float), slices["axial_outline"]
+    assert path.stat().st_size < 100_000
+    outside = np.abs(np.indices(image.shape)[2] - image.shape[2] / 2) > 0.48 * image.shape[2]
+    assert image[outline == 2].mean() > 3 * image[outside].mean() + 50
 
 
 def test_clean_series_are_in_the_band_and_named(preprocessed_once):

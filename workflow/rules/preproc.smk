@@ -47,6 +47,7 @@ rule anatomical:
         brain="results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
         tissues="results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
         xfm="results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
+        picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
         report="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
     log:
         "logs/anatomical/sub-{subject}.log",
@@ -83,6 +84,7 @@ rule functional:
         series="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.tsv",
         motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
         confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+        picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
         report="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.json",
     log:
         "logs/functional/sub-{subject}.log",

@@ -89,7 +89,8 @@ class Run:
     ``series`` (volumes, n) are the signals of the grid's voxels ``near`` (x, y, z) the brain, in
     C order; ``covered`` (x, y, z) those in the field of view of every volume; ``tissues``
     (3, x, y, z) the subject's fluid, grey and white matter there; ``brain`` the template's mask;
-    ``centre_mm`` the centre of the field of view, in BOLD coordinates.
+    ``mean`` (x, y, z) the mean image in BOLD space, whose voxels ``affine`` places, and
+    ``centre_mm`` the centre of its field of view.
     """
 
     series: NDArray[np.float32]
@@ -100,6 +101,8 @@ class Run:
     grid: Grid
     motion: Motion
     coregistration: Coregistration
+    mean: Floats
+    affine: Floats
     centre_mm: Floats
     reference_time: float | None
 
@@ -214,6 +217,8 @@ def prepare_run(
         grid=grid,
         motion=motion,
         coregistration=coregistration,
+        mean=mean,
+        affine=affine,
         centre_mm=centre[:, 0],
         reference_time=reference_time,
     )

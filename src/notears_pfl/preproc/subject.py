@@ -13,6 +13,7 @@ from notears_pfl.preproc.choice import functional_engines
 from notears_pfl.preproc.functional import Run, prepare_run
 from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.style import functional_options
 
 
@@ -31,9 +32,8 @@ def read_run(
         The settings under ``preproc``.
     """
     timing = read_timing(files["sidecar"])
-    bold, tissues = read_image(files["bold"]), read_image(files["tissues"])
+    bold, (tissues, tissue_grid) = read_image(files["bold"]), read_tissues(files["tissues"])
     xfm, brain = read_image(files["xfm"]), read_image(files["brain"])
-    n_x, n_y, n_z, _ = tissues.data.shape
     # Engines name the image they were given where they refuse it.
     with naming(files["bold"]), functional_engines(settings["engine"]) as steps:
         run = prepare_run(
@@ -41,11 +41,19 @@ def read_run(
             bold.affine,
             timing.repetition_time,
             timing.slice_times,
-            np.moveaxis(tissues.data, -1, 0) / np.float32(255),
-            Grid((n_x, n_y, n_z), tissues.affine),
+            tissues,
+            tissue_grid,
             Normalisation.from_field(xfm.data, xfm.affine, affine),
             (brain.data, brain.affine),
             functional_options(settings),
             steps,
         )
     return run, timing.repetition_time
+
+
+def read_tissues(path: str | Path) -> tuple[Floats, Grid]:
+    """Read the tissue maps (3, x, y, z) of the anatomical rule, and their grid."""
+    image = read_image(path)
+    n_x, n_y, n_z, _ = image.data.shape
+    shares = np.moveaxis(image.data, -1, 0) / np.float32(255)
+    return shares, Grid((n_x, n_y, n_z), image.affine)
