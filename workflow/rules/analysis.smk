@@ -77,3 +77,28 @@ rule scale_audit:
         "Analysis: how far directions rest on scale"
     script:
         "../../scripts/scale_audit.py"
+
+
+rule edge_motion:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=rules.fit_networks.input.series,
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+    output:
+        table="results/analysis/edge_motion.tsv",
+    log:
+        "logs/edge_motion.log",
+    benchmark:
+        "logs/edge_motion.benchmark.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        participants=PARTICIPANTS,
+        group_sites=GROUP_SITES,
+        rois=SELECTED,
+        edge_threshold=config["analysis"]["edge_threshold"],
+        code=code_of("edge_motion"),
+    message:
+        "Analysis: which connections follow head motion"
+    script:
+        "../../scripts/edge_motion.py"

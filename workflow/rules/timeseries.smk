@@ -1,3 +1,8 @@
+def series_pattern(_):
+    """Pattern of the series' files; as plain text its braces would be taken for a wildcard."""
+    return config["source"]["series"]
+
+
 rule ingest_timeseries:
     input:
         series=sorted(
@@ -20,7 +25,7 @@ rule ingest_timeseries:
         "../../envs/analysis.yaml"
     params:
         participants=PARTICIPANTS,
-        series=config["source"]["series"],
+        series=series_pattern,
         rois=STUDY.rois.index.tolist(),
         selected=SELECTED,
         code=code_of("ingest_timeseries"),
