@@ -51,7 +51,9 @@ include: "workflow/rules/simulate.smk"
 if KIND == "phantom":
 
     include: "workflow/rules/truth.smk"
-    include: "workflow/rules/report.smk"
+
+
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -61,6 +63,7 @@ rule all:
         rules.degree.output,
         rules.overlap.output,
         rules.scale_audit.output,
+        rules.report_index.output,
         [rules.phantom_cohort.input, rules.truth.output] if KIND == "phantom" else [],
 
 

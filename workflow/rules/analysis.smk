@@ -7,6 +7,8 @@ rule degree:
         totals="results/analysis/degree_totals.tsv",
     log:
         "logs/degree.log",
+    benchmark:
+        "logs/degree.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -32,6 +34,8 @@ rule overlap:
         counts="results/analysis/connection_counts.tsv",
     log:
         "logs/overlap.log",
+    benchmark:
+        "logs/overlap.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -56,6 +60,8 @@ rule scale_audit:
         table="results/analysis/scale_audit.tsv",
     log:
         "logs/scale_audit.log",
+    benchmark:
+        "logs/scale_audit.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -71,3 +77,28 @@ rule scale_audit:
         "Analysis: how far directions rest on scale"
     script:
         "../../scripts/scale_audit.py"
+
+
+rule edge_motion:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=rules.fit_networks.input.series,
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+    output:
+        table="results/analysis/edge_motion.tsv",
+    log:
+        "logs/edge_motion.log",
+    benchmark:
+        "logs/edge_motion.benchmark.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        participants=PARTICIPANTS,
+        group_sites=GROUP_SITES,
+        rois=SELECTED,
+        edge_threshold=config["analysis"]["edge_threshold"],
+        code=code_of("edge_motion"),
+    message:
+        "Analysis: which connections follow head motion"
+    script:
+        "../../scripts/edge_motion.py"

@@ -11,6 +11,8 @@ rule cohort:
         table_one="results/cohort/table_one.tsv",
     log:
         "logs/cohort.log",
+    benchmark:
+        "logs/cohort.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -15,6 +15,8 @@ rule fit_networks:
         report="results/fit/group-{group}_fit.json",
     log:
         "logs/fit_networks/group-{group}.log",
+    benchmark:
+        "logs/fit_networks/group-{group}.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -44,6 +46,8 @@ use rule fit_networks as fit_networks_other_scale with:
         report="results/fit/other_scale/group-{group}_fit.json",
     log:
         "logs/fit_networks_other_scale/group-{group}.log",
+    benchmark:
+        "logs/fit_networks_other_scale/group-{group}.benchmark.tsv"
     params:
         participants=PARTICIPANTS,
         sites=SITES,

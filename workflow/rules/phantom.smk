@@ -6,6 +6,8 @@ rule phantom_template:
         labels="results/phantom/template/tpl-MNI152_seg-surrogate_dseg.nii.gz",
     log:
         "logs/phantom_template.log",
+    benchmark:
+        "logs/phantom_template.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     params:
@@ -28,6 +30,8 @@ rule phantom_networks:
         ),
     log:
         "logs/phantom_networks.log",
+    benchmark:
+        "logs/phantom_networks.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     params:
@@ -62,6 +66,8 @@ rule phantom_subject:
         truth="results/phantom/truth/sub-{subject}_truth.json",
     log:
         "logs/phantom_subject/sub-{subject}.log",
+    benchmark:
+        "logs/phantom_subject/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     threads: 1
@@ -91,6 +97,8 @@ rule phantom_dataset:
         readme="results/bids/README",
     log:
         "logs/phantom_dataset.log",
+    benchmark:
+        "logs/phantom_dataset.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     params:

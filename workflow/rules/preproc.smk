@@ -31,6 +31,8 @@ rule anatomical:
         report="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
     log:
         "logs/anatomical/sub-{subject}.log",
+    benchmark:
+        "logs/anatomical/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     threads: 1
@@ -66,6 +68,8 @@ rule functional:
         report="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.json",
     log:
         "logs/functional/sub-{subject}.log",
+    benchmark:
+        "logs/functional/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     threads: 1
@@ -97,6 +101,8 @@ rule clean_bold:
         report="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.json",
     log:
         "logs/clean_bold/sub-{subject}.log",
+    benchmark:
+        "logs/clean_bold/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     threads: 1

@@ -1,36 +1,329 @@
-FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site").index.tolist()
+import os
+import sys
+
+from notears_pfl.io.fingerprint import file_digest, folder_fingerprint
+
+# The page says by which command it was made; a setting in params would rerun it for every other.
+os.environ.setdefault(
+    "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+)
+
+ALL_SITES = SUBJECTS["site"].unique().tolist()
+HAS_IMAGES = KIND != "timeseries"
+HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
+# What targets of their own make. The page shows what is there, and is made again when it changes,
+# but never asks for it: as inputs, they would be run or brought up to date.
+EXTRAS = [
+    "results/compare/proportion_tests.tsv",
+    "results/compare/figure_proportions.png",
+    "results/simulate/wins.tsv",
+    "results/simulate/cost.tsv",
+    *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
+]
 
 
-rule phantom_figure:
+def subject_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
+    series = "results/timeseries/sub-{subject}_seg-AAL116_desc-"
+    preproc = "results/preproc/sub-{subject}/"
+    paths = {
+        "report": series + "clean_timeseries.json",
+        "clean": series + "clean_timeseries.tsv",
+    }
+    if HAS_IMAGES:
+        paths |= {
+            "raw": series + "raw_timeseries.tsv",
+            "motion": preproc
+            + "func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
+            "confounds": preproc
+            + "func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+            "t1w": preproc + "figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
+            "bold": preproc
+            + "figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
+        }
+    return {kind: expand(path, subject=names) for kind, path in paths.items()}
+
+
+def participants_of(wildcards):
+    """Participants of a site, in the order of their files."""
+    return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()
+
+
+rule report_cohort:
     input:
-        t1w=expand(rules.phantom_subject.output.t1w, subject=FIRST_SUBJECTS[0]),
-        bolds=expand(rules.phantom_subject.output.bold, subject=FIRST_SUBJECTS),
-        edges=rules.phantom_networks.output.edges,
-        motion=expand(rules.phantom_subject.output.motion, subject=FIRST_SUBJECTS[0]),
+        cohort=rules.cohort.output.participants,
+        flow=rules.cohort.output.flow,
     output:
-        png="results/phantom/figure_cohort.png",
-        svg="results/phantom/figure_cohort.svg",
+        png=report(
+            "results/report/figures/cohort_flow.png",
+            caption="../report/cohort_flow.rst",
+            category="Cohort",
+            labels={"figure": "flow"},
+        ),
+        svg="results/report/figures/cohort_flow.svg",
     log:
-        "logs/phantom_figure.log",
+        "logs/report_cohort.log",
+    benchmark:
+        "logs/report_cohort.benchmark.tsv"
     conda:
         "../../envs/report.yaml"
     params:
-        titles=[
-            f"{site}: TR {row['repetition_time']:g} s,\n{row['n_volumes']} volumes"
-            for site, row in STUDY.sites.iterrows()
-        ],
-        rois=SELECTED,
-        groups=GROUPS,
-        repetition_time=STUDY.sites["repetition_time"].iloc[0],
-        subject=f"sub-{FIRST_SUBJECTS[0]}",
-        code=code_of("phantom_figure"),
+        groups=tuple(GROUPS),
+        code=code_of("report_cohort"),
     message:
-        "Phantom: the cohort at a glance"
+        "Report: flow of the subjects"
     script:
-        "../../scripts/phantom_figure.py"
+        "../../scripts/report_cohort.py"
 
 
-rule phantom_cohort:
+rule report_motion:
     input:
-        rules.validate_bids.output,
-        rules.phantom_figure.output,
+        cohort=rules.cohort.output.participants,
+    output:
+        png=report(
+            "results/report/figures/cohort_motion.png",
+            caption="../report/cohort_motion.rst",
+            category="Cohort",
+            labels={"figure": "motion"},
+        ),
+        svg="results/report/figures/cohort_motion.svg",
+    log:
+        "logs/report_motion.log",
+    benchmark:
+        "logs/report_motion.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=tuple(GROUPS),
+        limits=config["cohort"]["limits"],
+        code=code_of("report_motion"),
+    message:
+        "Report: motion by site and group"
+    script:
+        "../../scripts/report_motion.py"
+
+
+# Drawing libraries take longer to load than a network to draw: one job for all of a group.
+rule report_networks:
+    input:
+        networks=rules.fit_networks.output.networks,
+        sidecars=rules.fit_networks.output.sidecars,
+        alone=rules.overlap.output.site_specific,
+        rois=config["rois"]["table"],
+    output:
+        brain=report(
+            expand(
+                "results/report/figures/network_group-{{group}}_site-{site}_brain.png",
+                site=SITES,
+            ),
+            caption="../report/network_brain.rst",
+            category="Networks",
+            labels={"figure": "brain", "group": "{group}"},
+        ),
+        brain_svg=expand(
+            "results/report/figures/network_group-{{group}}_site-{site}_brain.svg",
+            site=SITES,
+        ),
+        circle=report(
+            expand(
+                "results/report/figures/network_group-{{group}}_site-{site}_circle.png",
+                site=SITES,
+            ),
+            caption="../report/network_circle.rst",
+            category="Networks",
+            labels={"figure": "circle", "group": "{group}"},
+        ),
+        circle_svg=expand(
+            "results/report/figures/network_group-{{group}}_site-{site}_circle.svg",
+            site=SITES,
+        ),
+        matrix=report(
+            expand(
+                "results/report/figures/network_group-{{group}}_site-{site}_matrix.png",
+                site=SITES,
+            ),
+            caption="../report/network_matrix.rst",
+            category="Networks",
+            labels={"figure": "matrix", "group": "{group}"},
+        ),
+        matrix_svg=expand(
+            "results/report/figures/network_group-{{group}}_site-{site}_matrix.svg",
+            site=SITES,
+        ),
+        alone=report(
+            "results/report/figures/site_specific_group-{group}.png",
+            caption="../report/site_specific.rst",
+            category="Findings",
+            labels={"figure": "one site only", "group": "{group}"},
+        ),
+        alone_svg="results/report/figures/site_specific_group-{group}.svg",
+    log:
+        "logs/report_networks/group-{group}.log",
+    benchmark:
+        "logs/report_networks/group-{group}.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        sites=SITES,
+        code=code_of("report_networks"),
+    message:
+        "Report: networks of {wildcards.group}"
+    script:
+        "../../scripts/report_networks.py"
+
+
+rule report_overlap:
+    input:
+        overlap=rules.overlap.output.overlap,
+        rois=config["rois"]["table"],
+    output:
+        png=report(
+            "results/report/figures/overlap.png",
+            caption="../report/overlap.rst",
+            category="Findings",
+            labels={"figure": "all sites", "group": "both"},
+        ),
+        svg="results/report/figures/overlap.svg",
+    log:
+        "logs/report_overlap.log",
+    benchmark:
+        "logs/report_overlap.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=tuple(GROUPS),
+        sites=SITES,
+        code=code_of("report_overlap"),
+    message:
+        "Report: connections of all sites"
+    script:
+        "../../scripts/report_overlap.py"
+
+
+rule report_degree:
+    input:
+        degree=rules.degree.output.degree,
+        top=rules.degree.output.top,
+    output:
+        png=report(
+            "results/report/figures/degree.png",
+            caption="../report/degree.rst",
+            category="Findings",
+            labels={"figure": "important nodes", "group": "both"},
+        ),
+        svg="results/report/figures/degree.svg",
+    log:
+        "logs/report_degree.log",
+    benchmark:
+        "logs/report_degree.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=tuple(GROUPS),
+        sites=SITES,
+        code=code_of("report_degree"),
+    message:
+        "Report: important nodes"
+    script:
+        "../../scripts/report_degree.py"
+
+
+rule report_subjects:
+    input:
+        unpack(subject_files),
+        cohort=rules.cohort.output.participants,
+        rois=config["rois"]["table"],
+    output:
+        pages=directory("results/report/subjects/site-{site}"),
+    log:
+        "logs/report_subjects/site-{site}.log",
+    benchmark:
+        "logs/report_subjects/site-{site}.benchmark.tsv"
+    wildcard_constraints:
+        site="|".join(ALL_SITES),
+    conda:
+        "../../envs/report.yaml"
+    params:
+        participants=participants_of,
+        settings={
+            "band_hz": config["preproc"]["clean"]["band_hz"] if HAS_IMAGES else None,
+            "min_coverage": config["rois"]["min_coverage"],
+        },
+        code=code_of("report_subjects"),
+        looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
+    message:
+        "Report: pages of the subjects at {wildcards.site}"
+    script:
+        "../../scripts/report_subjects.py"
+
+
+rule report_index:
+    input:
+        cohort=rules.cohort.output.participants,
+        flow=rules.cohort.output.flow,
+        table_one=rules.cohort.output.table_one,
+        reports=rules.cohort.input.reports,
+        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+        fits=expand(rules.fit_networks.output.report, group=GROUPS),
+        other_scale=expand(rules.fit_networks_other_scale.output.networks, group=GROUPS),
+        degree=rules.degree.output.degree,
+        degree_top=rules.degree.output.top,
+        degree_totals=rules.degree.output.totals,
+        overlap=rules.overlap.output.overlap,
+        site_specific=rules.overlap.output.site_specific,
+        counts=rules.overlap.output.counts,
+        scale_audit=rules.scale_audit.output.table,
+        edge_motion=rules.edge_motion.output.table,
+        truth=rules.truth.output.table if KIND == "phantom" else [],
+        true_networks=(
+            rules.phantom_networks.output.networks if KIND == "phantom" else []
+        ),
+        figures=[
+            rules.report_cohort.output.png,
+            rules.report_motion.output.png if HAS_MOTION else [],
+            rules.report_overlap.output.png,
+            expand(rules.report_networks.output.alone, group=GROUPS),
+            rules.report_degree.output.png,
+            rules.report_truth.output.png if KIND == "phantom" else [],
+            rules.phantom_figure.output.png if KIND == "phantom" else [],
+        ],
+        networks_drawn=expand(
+            "results/report/figures/network_group-{group}_site-{site}_{kind}.png",
+            group=GROUPS,
+            site=SITES,
+            kind=("brain", "circle", "matrix"),
+        ),
+        pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
+    output:
+        page=report(
+            "results/report/index.html",
+            caption="../report/page.rst",
+            category="Report",
+            labels={"figure": "the whole report"},
+        ),
+        checksums="results/report/checksums.txt",
+    log:
+        "logs/report_index.log",
+    benchmark:
+        "logs/report_index.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        config=config,
+        groups=tuple(GROUPS),
+        sites=SITES,
+        participants=PARTICIPANTS,
+        extras={path: file_digest(path) for path in EXTRAS if Path(path).is_file()},
+        checksummed=[
+            config["sites"],
+            config["rois"]["table"],
+            PARTICIPANTS_TABLE,
+            *rules.fit_networks.input.series,
+        ],
+        code=code_of("report_index"),
+        looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
+    message:
+        "Report: results/report/index.html"
+    script:
+        "../../scripts/report_index.py"

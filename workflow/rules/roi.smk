@@ -42,6 +42,8 @@ rule atlas:
         report="results/roi/seg-AAL116_dseg.json",
     log:
         "logs/atlas.log",
+    benchmark:
+        "logs/atlas.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     params:
@@ -68,6 +70,8 @@ rule clean_timeseries:
         report="results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",
     log:
         "logs/clean_timeseries/sub-{subject}.log",
+    benchmark:
+        "logs/clean_timeseries/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     params:

@@ -16,6 +16,8 @@ rule simulation_run:
         table="results/simulate/runs/{experiment}-{value}_weights-{weights}_run-{run}.tsv",
     log:
         "logs/simulation_run/{experiment}-{value}_weights-{weights}_run-{run}.log",
+    benchmark:
+        "logs/simulation_run/{experiment}-{value}_weights-{weights}_run-{run}.benchmark.tsv"
     conda:
         "../../envs/simulate.yaml"
     threads: 1
@@ -43,6 +45,8 @@ rule simulation_metrics:
         cost="results/simulate/cost.tsv",
     log:
         "logs/simulation_metrics.log",
+    benchmark:
+        "logs/simulation_metrics.benchmark.tsv"
     conda:
         "../../envs/simulate.yaml"
     params:
@@ -61,6 +65,8 @@ rule simulation_figure:
         svg="results/simulate/figure_{experiment}.svg",
     log:
         "logs/simulation_figure/{experiment}.log",
+    benchmark:
+        "logs/simulation_figure/{experiment}.benchmark.tsv"
     conda:
         "../../envs/report.yaml"
     params:
@@ -79,6 +85,8 @@ rule simulation_page:
         page="results/simulate/README.md",
     log:
         "logs/simulation_page.log",
+    benchmark:
+        "logs/simulation_page.benchmark.tsv"
     conda:
         "../../envs/report.yaml"
     params:

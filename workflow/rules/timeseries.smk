@@ -1,3 +1,8 @@
+def series_pattern(_):
+    """Pattern of the series' files; as plain text its braces would be taken for a wildcard."""
+    return config["source"]["series"]
+
+
 rule ingest_timeseries:
     input:
         series=sorted(
@@ -14,11 +19,13 @@ rule ingest_timeseries:
         ),
     log:
         "logs/ingest_timeseries.log",
+    benchmark:
+        "logs/ingest_timeseries.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
         participants=PARTICIPANTS,
-        series=config["source"]["series"],
+        series=series_pattern,
         rois=STUDY.rois.index.tolist(),
         selected=SELECTED,
         code=code_of("ingest_timeseries"),

@@ -15,6 +15,8 @@ use rule fit_networks as fit_networks_true_series with:
         report="results/fit/true_series/group-{group}_fit.json",
     log:
         "logs/fit_networks_true_series/group-{group}.log",
+    benchmark:
+        "logs/fit_networks_true_series/group-{group}.benchmark.tsv"
     message:
         "Networks: {wildcards.group} from the phantom's true series"
 
@@ -28,6 +30,8 @@ rule truth:
         table="results/analysis/truth.tsv",
     log:
         "logs/truth.log",
+    benchmark:
+        "logs/truth.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:
@@ -40,3 +44,68 @@ rule truth:
         "Analysis: what of the phantom's truth was found"
     script:
         "../../scripts/truth.py"
+
+
+FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site").index.tolist()
+
+
+rule phantom_figure:
+    input:
+        t1w=expand(rules.phantom_subject.output.t1w, subject=FIRST_SUBJECTS[0]),
+        bolds=expand(rules.phantom_subject.output.bold, subject=FIRST_SUBJECTS),
+        edges=rules.phantom_networks.output.edges,
+        motion=expand(rules.phantom_subject.output.motion, subject=FIRST_SUBJECTS[0]),
+    output:
+        png="results/phantom/figure_cohort.png",
+        svg="results/phantom/figure_cohort.svg",
+    log:
+        "logs/phantom_figure.log",
+    benchmark:
+        "logs/phantom_figure.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        titles=[
+            f"{site}: TR {row['repetition_time']:g} s,\n{row['n_volumes']} volumes"
+            for site, row in STUDY.sites.iterrows()
+        ],
+        rois=SELECTED,
+        groups=GROUPS,
+        repetition_time=STUDY.sites["repetition_time"].iloc[0],
+        subject=f"sub-{FIRST_SUBJECTS[0]}",
+        code=code_of("phantom_figure"),
+    message:
+        "Phantom: the cohort at a glance"
+    script:
+        "../../scripts/phantom_figure.py"
+
+
+rule phantom_cohort:
+    input:
+        rules.validate_bids.output,
+        rules.phantom_figure.output,
+
+
+rule report_truth:
+    input:
+        truth=rules.truth.output.table,
+    output:
+        png=report(
+            "results/report/figures/truth.png",
+            caption="../report/truth.rst",
+            category="Truth of the phantom",
+            labels={"figure": "truth"},
+        ),
+        svg="results/report/figures/truth.svg",
+    log:
+        "logs/report_truth.log",
+    benchmark:
+        "logs/report_truth.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        code=code_of("report_truth"),
+    message:
+        "Report: figure of the phantom's truth"
+    script:
+        "../../scripts/report_truth.py"

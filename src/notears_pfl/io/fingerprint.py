@@ -13,6 +13,14 @@ def code_fingerprint(script: str | Path, src: str | Path) -> str:
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
 
 
+def folder_fingerprint(folder: str | Path) -> str:
+    """Hash the names and contents of all files below ``folder``: templates, for example."""
+    folder = Path(folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    contents = [str(path.relative_to(folder)).encode() + path.read_bytes() for path in files]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
+
+
 def file_digest(path: str | Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:

@@ -1,7 +1,8 @@
 """One look for every figure: colour-blind safe, legible in print, the same bytes every time."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -25,9 +26,24 @@ RC: Any = {
     "svg.hashsalt": "notears-pfl",
 }
 
+# Text and positive weights; marks that step back.
+INK, GREY = "#222222", "#8c8c8c"
+# Colour and marker of patients and of controls; they never differ by colour alone.
+GROUP_LOOKS = ((VERMILION, "^"), (BLUE, "o"))
+# Vermilion is for arrows.
+LOBES = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY)
 
-def save_figure(figure: Figure, *paths: str | Path) -> None:
-    """Write ``figure`` in the format of each path's suffix, without the time of day in it."""
+
+def lobe_colours(lobes: Iterable[str]) -> dict[str, str]:
+    """Colour of each lobe, by the order in which the lobes come; beyond seven they repeat."""
+    return {lobe: LOBES[i % len(LOBES)] for i, lobe in enumerate(dict.fromkeys(lobes))}
+
+
+def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
+    """Write ``figure`` in the format of each path's suffix, without the time of day in it.
+
+    A buffer gets a PNG.
+    """
     with mpl.rc_context(RC):
         # The layout solver's last digits vary from run to run, and SVG names clips by them.
         figure.draw_without_rendering()
@@ -36,5 +52,5 @@ def save_figure(figure: Figure, *paths: str | Path) -> None:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
         for path in paths:
-            metadata = {"Date": None} if Path(path).suffix == ".svg" else {}
-            figure.savefig(path, metadata=metadata)
+            is_svg = isinstance(path, str | Path) and Path(path).suffix == ".svg"
+            figure.savefig(path, metadata={"Date": None} if is_svg else {})

@@ -1,0 +1,17 @@
+"""Rule ``edge_motion``: whether a connection could be head motion."""
+
+from notears_pfl.analysis.edges import edge_table
+from notears_pfl.analysis.motion import motion_association
+from notears_pfl.io.networks import read_networks
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table, write_table
+
+with rule_log(snakemake.log[0]):
+    params = snakemake.params
+    cohort = read_table(snakemake.input.cohort)
+    included = cohort[cohort["included"]]
+    paths = dict(zip(params.participants, snakemake.input.series, strict=True))
+    networks = read_networks(snakemake.input.networks, params.group_sites)
+    series = {name: read_table(paths[name])[params.rois] for name in included["participant_id"]}
+    table = motion_association(edge_table(networks, params.edge_threshold), series, included)
+    write_table(table, snakemake.output.table, index=False)

@@ -1,0 +1,164 @@
+"""Figures of the cohort: who stayed at each step and why, and how much everyone moved."""
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from notears_pfl.report.style import GREY, GROUP_LOOKS, INK, RC
+
+STEP_TITLES = {
+    "found": "in the table of participants",
+    "preprocessed": "with usable series",
+    "included": "included",
+    "discovery": "discovery",
+    "validation": "validation",
+}
+# Columns of motion, what they mean, and the limit that applies.
+MOTION_PANELS = {
+    "mean_fd_mm": ("mean framewise displacement, mm", "max_mean_fd_mm"),
+    "share_fd_above": ("share of volumes above 0.5 mm", "max_share_fd_above"),
+}
+
+
+def reason_kind(reason: str) -> str:
+    """Shorten a reason to its kind: the figures of a single subject go.
+
+    Reasons are separated by semicolons; the first is what a subject is counted under.
+    """
+    first = reason.split(";")[0].strip()
+    if first.startswith("failed"):
+        return "processing failed"
+    if first.startswith("group "):
+        return "in neither group"
+    if first.startswith("site "):
+        return "site lacks one of the groups"
+    return first.split(":")[0]
+
+
+def flow_figure(flow: pd.DataFrame, cohort: pd.DataFrame, groups: tuple[str, str]) -> Figure:
+    """Draw the flow of subjects, patients and controls side by side.
+
+    Parameters
+    ----------
+    flow : DataFrame
+        ``site``, ``group`` and the number of subjects at each step.
+    cohort : DataFrame
+        ``group``, ``failure`` and ``exclusion``: why subjects were left out.
+    groups : tuple of str
+        Patients and controls.
+    """
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(11, 5.6))
+        for axis, group in zip(figure.subplots(1, 2), groups, strict=True):
+            _draw_flow(axis, flow[flow["group"] == group], cohort[cohort["group"] == group])
+            axis.set_title(group, fontweight="bold")
+    return figure
+
+
+def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
+    heights = {"found": 0.88, "preprocessed": 0.60, "included": 0.32}
+    for step, height in heights.items():
+        _box(axis, 0.30, height, _counts(flow, step), bold=True)
+    for step, x in (("discovery", 0.15), ("validation", 0.58)):
+        _box(axis, x, 0.05, _counts(flow, step))
+        _arrow(axis, (0.30, 0.32), (x, 0.05))
+    failed = cohort["failure"].notna()
+    left_out = {0.74: cohort[failed], 0.46: cohort[~failed & cohort["exclusion"].notna()]}
+    for (above, below), (height, gone) in zip(
+        ((0.88, 0.60), (0.60, 0.32)), left_out.items(), strict=True
+    ):
+        _arrow(axis, (0.30, above), (0.30, below))
+        if len(gone):
+            reasons = gone["exclusion"].map(reason_kind).value_counts()
+            lines = [f"{len(gone)} left out", *(f"{n} {kind}" for kind, n in reasons.items())]
+            axis.plot([0.30, 0.60], [height, height], color=GREY, linewidth=1)
+            _box(axis, 0.80, height, "\n".join(textwrap.fill(line, 26) for line in lines))
+    axis.set_xlim(0, 1)
+    axis.set_ylim(-0.06, 1)
+    axis.set_axis_off()
+
+
+def _counts(flow: pd.DataFrame, step: str) -> str:
+    sites = [f"{site} {n}" for site, n in zip(flow["site"], flow[step], strict=True)]
+    lines = textwrap.wrap(" · ".join(sites).replace(" ", "\xa0").replace("\xa0·\xa0", " · "), 34)
+    return "\n".join([f"{flow[step].sum()} {STEP_TITLES[step]}", *lines])
+
+
+def _box(axis: Axes, x: float, y: float, text: str, bold: bool = False) -> None:
+    axis.text(
+        x, y, text, ha="center", va="center", fontsize=8, zorder=3,
+        linespacing=1.35, color=INK,
+        bbox={
+            "boxstyle": "round,pad=0.5", "facecolor": "#f4f7fb" if bold else "white",
+            "edgecolor": INK if bold else GREY, "linewidth": 0.9,
+        },
+    )  # fmt: skip
+
+
+def _arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    axis.annotate(
+        "", end, start, zorder=1,
+        arrowprops={
+            "arrowstyle": "-|>", "color": GREY, "shrinkA": 18, "shrinkB": 20, "linewidth": 1
+        },
+    )  # fmt: skip
+
+
+def motion_figure(
+    cohort: pd.DataFrame, groups: tuple[str, str], limits: Mapping[str, Any]
+) -> Figure:
+    """Draw the motion of everyone by site and group, with the limits; crosses are left out.
+
+    ``cohort`` has ``site``, ``group``, ``included`` and the columns of ``MOTION_PANELS``.
+    """
+    sites = list(dict.fromkeys(cohort["site"]))
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), 6.4))
+        for axis, (column, (label, limit)) in zip(
+            figure.subplots(2, 1, sharex=True), MOTION_PANELS.items(), strict=True
+        ):
+            _draw_motion(axis, cohort, column, groups, sites)
+            axis.axhline(limits[limit], color=INK, linestyle="--", linewidth=1)
+            axis.annotate(
+                f"limit {limits[limit]:g}", (1, limits[limit]), xycoords=("axes fraction", "data"),
+                ha="right", va="bottom", fontsize=8,
+            )  # fmt: skip
+            axis.set_ylabel(label)
+            axis.set_ylim(bottom=0)
+        figure.axes[-1].set_xticks(range(len(sites)), sites)
+        handles = [
+            Line2D([], [], color=colour, marker=marker, linestyle="", label=_label(cohort, group))
+            for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True)
+        ]
+        out = Line2D([], [], color=INK, marker="x", linestyle="", label="left out of the study")
+        figure.legend(handles=[*handles, out], loc="outside upper center", ncols=3, fontsize=8)
+    return figure
+
+
+def _label(cohort: pd.DataFrame, group: str) -> str:
+    return f"{group} (n = {(cohort['group'] == group).sum()})"
+
+
+def _draw_motion(
+    axis: Axes, cohort: pd.DataFrame, column: str, groups: tuple[str, str], sites: list[str]
+) -> None:
+    for offset, group, (colour, marker) in zip((-0.18, 0.18), groups, GROUP_LOOKS, strict=True):
+        for place, site in enumerate(sites):
+            members = cohort[(cohort["group"] == group) & (cohort["site"] == site)]
+            # Spread by rank within the site: the same picture every time, and no point hides.
+            spread = np.linspace(-0.12, 0.12, len(members)) if len(members) > 1 else np.zeros(1)
+            at = pd.Series(spread[: len(members)] + place + offset, index=members.index)
+            used = members["included"].astype(bool)
+            axis.scatter(at[used], members[column][used], color=colour, marker=marker, s=16)
+            axis.scatter(at[~used], members[column][~used], color=colour, marker="x", s=26)
+            if used.any():
+                median = members.loc[used, column].median()
+                axis.hlines(median, place + offset - 0.15, place + offset + 0.15, color=INK)
+    axis.grid(axis="y", linewidth=0.3)

@@ -1,0 +1,71 @@
+"""Parts that are there only when their targets were run: the comparison and the simulations."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from notears_pfl.report.embed import Picture
+from notears_pfl.report.page import Section
+from notears_pfl.report.simulation_figures import DESIGN_LABELS, METHOD_LOOKS, METRIC_LABELS
+from notears_pfl.report.tables import PageTable, page_table
+
+NOT_RUN = (
+    "Not run. `snakemake --cores all {target}` runs it, and `snakemake --cores all` then puts its "
+    "results here."
+)
+
+
+def comparison_section(
+    tests: pd.DataFrame | None, pictures: Mapping[str, Picture]
+) -> Section:
+    """Proportion tests of every connection and method, and their figure."""
+    title = "Comparison with other methods"
+    if tests is None:
+        return Section("comparison", title, missing=NOT_RUN.format(target="comparison"))
+    titles = {column: str(column).replace("_", " ") for column in tests}
+    formats = {c: ".3g" for c in tests if pd.api.types.is_float_dtype(tests[c])}
+    caption = f"Two-sample proportion tests ({len(tests)} of a connection by a method)"
+    table = page_table("proportions", caption, tests, titles, formats, interactive=True)
+    return Section(
+        "comparison", title, {"tests": table, "picture": pictures.get("figure_proportions")}
+    )
+
+
+def simulations_section(
+    wins: pd.DataFrame | None, cost: pd.DataFrame | None, pictures: Mapping[str, Picture]
+) -> Section:
+    """Figures of the experiments, who is best how often, and what it costs."""
+    title = "Simulations"
+    if wins is None or cost is None:
+        return Section("simulations", title, missing=NOT_RUN.format(target="simulation"))
+    shown = [p for name, p in pictures.items() if name.startswith("simulation_")]
+    content = {"tally": _tally(wins), "cost": _cost(cost), "pictures": shown}
+    return Section("simulations", title, {**content, "n_runs": int(wins["runs"].min())})
+
+
+def _tally(wins: pd.DataFrame) -> PageTable:
+    counts = wins.groupby(["weights", "best", "metric"], sort=False).size()
+    rows = pd.DataFrame(
+        [
+            {"design": label, "method": look[0]}
+            | {metric: int(counts.get((design, method, metric), 0)) for metric in METRIC_LABELS}
+            for design, label in DESIGN_LABELS.items()
+            if design in wins["weights"].unique()
+            for method, look in METHOD_LOOKS.items()
+        ]
+    )
+    n_settings = len(wins[["experiment", "value"]].drop_duplicates())
+    titles = {"design": "design", "method": "method", **METRIC_LABELS}
+    caption = f"At how many of {n_settings} settings a method has the best mean"
+    return page_table("simulation_wins", caption, rows, titles)
+
+
+def _cost(cost: pd.DataFrame) -> PageTable:
+    labels = {method: look[0] for method, look in METHOD_LOOKS.items()}
+    keys = ["experiment", "value"]
+    seconds = cost.pivot_table(index=keys, columns="method", values="cpu_seconds", sort=False)
+    titles = {"experiment": "experiment", "value": "value", **labels}
+    caption = "CPU seconds for all sites together, choice of the penalties included"
+    return page_table(
+        "simulation_cost", caption, seconds.reset_index(), titles, dict.fromkeys(labels, ".2f")
+    )

@@ -1,0 +1,115 @@
+"""At a glance: who was studied, what was learned, what to be careful about."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from notears_pfl.report.findings import Findings
+from notears_pfl.report.page import Section
+
+# A standardised mean difference that is no longer small.
+UNBALANCED = 0.2
+
+
+def glance_section(findings: Findings) -> Section:
+    """Tiles of numbers, sentences of results, and warnings that this study's numbers raise."""
+    return Section(
+        "glance",
+        "At a glance",
+        {
+            "tiles": list(_tiles(findings)),
+            "learned": list(_learned(findings)),
+            "careful": list(_careful(findings)),
+            "is_phantom": findings.kind == "phantom",
+        },
+    )
+
+
+def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
+    cohort, flow = findings.cohort, findings.tables["flow"]
+    yield str(len(findings.sites)), "sites", ", ".join(findings.sites)
+    for group in findings.groups:
+        members = cohort[cohort["group"] == group]
+        halves = flow[flow["group"] == group][["discovery", "validation"]].sum()
+        yield (
+            f"{int(members['included'].sum())}",
+            f"{group} included",
+            f"of {len(members)} found; {halves['discovery']} discovery, "
+            f"{halves['validation']} validation",
+        )
+    yield str(len(findings.rois)), "regions", f"{findings.rois['lobe'].nunique()} lobes"
+    counts = findings.tables["counts"].set_index(["result", "who"])["directed"]
+    for group in findings.groups:
+        yield (
+            str(counts["at every site", f"{group} only"]),
+            f"connections at every site, {group} only",
+            f"{counts['at every site', 'both']} more in both groups",
+        )
+
+
+def _learned(findings: Findings) -> Iterator[str]:
+    patients, controls = findings.groups
+    counts = findings.tables["counts"].set_index(["result", "who"])
+    edges = counts.loc["edges over all sites", "directed"]
+    yield (
+        f"{edges[patients]} directed edges over the {len(findings.sites)} networks of {patients} "
+        f"and {edges[controls]} over those of {controls}."
+    )
+    overlap = findings.tables["overlap"]
+    for group in findings.groups:
+        own = overlap[overlap["found_in"] == f"{group} only"]
+        if len(own):
+            strongest = own.loc[own[f"weight_{group}"].abs().sort_values().index[::-1]].head(4)
+            named = ", ".join(f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"]))
+            more = " among others" if len(own) > len(strongest) else ""
+            yield f"At every site in {group} only: {named}{more}."
+        else:
+            yield f"No connection is at every site in {group} and not in the other group."
+    top = findings.tables["degree_top"]
+    for group in findings.groups:
+        first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
+        yield (
+            f"{group}: most edges leave {first.loc['out', 'roi']} "
+            f"({first.loc['out', 'degree']}) and enter {first.loc['in', 'roi']} "
+            f"({first.loc['in', 'degree']}), summed over the sites."
+        )
+
+
+def _careful(findings: Findings) -> Iterator[str]:
+    share = findings.tables["scale_audit"]["share_same_direction"].dropna()
+    if len(share):
+        yield (
+            f"Arrows rest on the scale of the data: on the other scale {share.min():.0%} to "
+            f"{share.max():.0%} of the shared connections, by site and group, keep their "
+            "direction. The connection table says which."
+        )
+    else:
+        yield "No connection is shared with the networks on the other scale: trust no direction."
+    stuck = [group for group, fit in findings.fits.items() if not fit["Converged"]]
+    if stuck:
+        yield f"The fit of {', '.join(stuck)} did not converge; see its certificate."
+    out = findings.cohort[~findings.cohort["included"].astype(bool)]
+    if len(out):
+        yield f"{len(out)} of {len(findings.cohort)} people were left out, each with a reason."
+    yield from _imbalance(findings.tables["table_one"])
+    few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
+    (group, site), least = min(few.items(), key=lambda item: item[1])
+    yield (
+        f"Volumes are not independent samples: the smallest network ({group} at {site}) rests on "
+        f"about {least:.0f} independent ones for {len(findings.rois)} regions."
+    )
+    yield "Edges are directed dependencies, not proven causes."
+
+
+def _imbalance(table_one: pd.DataFrame) -> Iterator[str]:
+    motion = table_one[table_one["variable"] == "mean_fd_mm"]
+    apart = motion[motion["smd"].abs() > UNBALANCED]
+    if len(apart):
+        named = ", ".join(f"{site} ({d:+.2f})" for site, d in zip(apart["site"], apart["smd"]))
+        yield (
+            "Patients and controls moved differently at "
+            f"{named} (standardised mean difference of framewise displacement, patients minus "
+            "controls)."
+        )
+    elif not len(motion):
+        yield "Head motion is not known: no column of the participants gives it."

@@ -1,0 +1,97 @@
+"""Quality: a table of all subjects with outliers marked, and a page for each."""
+
+import numpy as np
+import pandas as pd
+
+from notears_pfl.report.findings import Findings
+from notears_pfl.report.page import Section
+from notears_pfl.report.tables import Cell, Column, PageTable, cell, link
+
+# Columns of quality: title, format, limit in the settings, and which side of a site is worse.
+FIGURES = {
+    "n_volumes": ("volumes", ".0f", "min_volumes", -1),
+    "mean_fd_mm": ("mean FD, mm", ".2f", "max_mean_fd_mm", 1),
+    "share_fd_above": ("volumes above 0.5 mm", ".0%", "max_share_fd_above", 1),
+    "mean_dvars_percent": ("mean DVARS, %", ".2f", None, 1),
+    "median_tsnr": ("median tSNR", ".0f", None, -1),
+    "template_agreement": ("T1w–MNI agreement", ".2f", None, -1),
+    "degrees_of_freedom": ("degrees of freedom", ".0f", None, -1),
+}
+# Scaled median absolute deviations from the site's median that make an outlier, and the
+# fewest subjects of a site to say so.
+FAR, FEWEST = 3.0, 5
+
+
+def outliers(cohort: pd.DataFrame, column: str, worse: int) -> pd.Series:
+    """Mark values further than three scaled MADs on the worse side of their site's median."""
+    by_site = cohort.groupby("site")[column]
+    centre = by_site.transform("median")
+    spread = 1.4826 * (cohort[column] - centre).abs().groupby(cohort["site"]).transform("median")
+    far = worse * (cohort[column] - centre) > FAR * spread
+    return far & (spread > 0) & (by_site.transform("count") >= FEWEST)
+
+
+def quality_section(findings: Findings) -> Section:
+    """Every subject, in the order of the participants' table."""
+    cohort = findings.cohort
+    shown = [name for name in FIGURES if name in cohort and cohort[name].notna().any()]
+    flags = {name: _flags(findings, name) for name in shown}
+    any_flag = pd.DataFrame(flags, index=cohort.index).any(axis=1)
+    return Section(
+        "quality",
+        "Quality",
+        {
+            "subjects": _table(findings, shown, flags),
+            "n_outliers": int(any_flag.sum()),
+            "n_failed": int(cohort["failure"].notna().sum()),
+            "n_subjects": len(cohort),
+            "has_images": findings.has_images,
+            "far": FAR,
+            "fewest": FEWEST,
+        },
+    )
+
+
+def _flags(findings: Findings, name: str) -> pd.Series:
+    _, _, limit, worse = FIGURES[name]
+    flagged = outliers(findings.cohort, name, worse)
+    if limit is not None:
+        beyond = findings.config["cohort"]["limits"][limit]
+        flagged |= worse * (findings.cohort[name] - beyond) > 0
+    return flagged
+
+
+def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) -> PageTable:
+    cohort = findings.cohort
+    columns = [Column("participant"), Column("site"), Column("group"), Column("status")]
+    rows = []
+    for index, subject in cohort.iterrows():
+        row = [
+            Cell(link(subject["participant_id"], subject_address(subject)), subject["participant_id"]),
+            cell(subject["site"]),
+            cell(subject["group"]),
+            _status(subject),
+        ]
+        for name in shown:
+            made = cell(_number(subject[name]), FIGURES[name][1])
+            row.append(Cell(made.text, made.order, bool(flags[name][index])))
+        rows.append(row)
+    columns += [Column(FIGURES[name][0], numeric=True) for name in shown]
+    caption = f"Quality of every subject (n = {len(cohort)})"
+    filters = ("site", "group", "status")
+    return PageTable("subjects", caption, columns, rows, interactive=True, filters=filters)
+
+
+def subject_address(subject: pd.Series) -> str:
+    """Where a subject's own page is, from the index."""
+    return f"subjects/site-{subject['site']}/{subject['participant_id']}.html"
+
+
+def _number(value: float) -> float | None:
+    return None if value is None or np.isnan(value) else float(value)
+
+
+def _status(subject: pd.Series) -> Cell:
+    if pd.notna(subject["failure"]):
+        return Cell("failed", flagged=True)
+    return Cell(str(subject["split"])) if subject["included"] else Cell("left out", flagged=True)

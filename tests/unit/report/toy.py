@@ -1,0 +1,194 @@
+"""A small made-up study, with every table that the report reads, of any number of subjects."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+from PIL import Image
+
+from notears_pfl.analysis.counts import connection_counts
+from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
+from notears_pfl.analysis.edges import edge_table
+from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
+from notears_pfl.cohort.tables import flow_table, table_one
+from notears_pfl.report.embed import embed_picture
+from notears_pfl.report.figure_texts import figure_words
+from notears_pfl.report.findings import Findings
+from notears_pfl.report.sections.provenance import Origin
+
+ROOT = Path(__file__).parents[3]
+GROUPS, SITES = ("MDD", "HC"), ("COI", "KUT", "HUH")
+LIMITS = {"max_mean_fd_mm": 0.5, "max_share_fd_above": 0.5, "min_volumes": 60}
+
+
+def toy_rois():
+    table = pd.read_csv(ROOT / "config/rois.tsv", sep="\t")
+    return table[table["selected"]].set_index("abbreviation", drop=False)
+
+
+def toy_networks(rois, seed=0):
+    """Give networks that share ten edges, differ by group in three and by site in two."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(rois))
+
+    def draw(n):
+        pairs = (sorted(rng.choice(len(rois), 2, replace=False)) for _ in range(n))
+        return [(order[i], order[j], rng.choice([-1, 1]) * rng.uniform(0.4, 0.9)) for i, j in pairs]
+
+    shared, networks = draw(10), {}
+    for group in GROUPS:
+        own = draw(3)
+        for site in SITES:
+            weights = np.zeros((len(rois), len(rois)))
+            for i, j, weight in [*shared, *own, *draw(2)]:
+                weights[i, j] = weight
+            networks[group, site] = pd.DataFrame(weights, index=rois.index, columns=rois.index)
+    return networks
+
+
+def toy_cohort(n_per_cell=4, seed=0):
+    """Give the cohort's table: one subject failed, one moved too much, the others are in."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"participant_id": f"sub-{s}{g}{i:03d}", "site": s, "group": g}
+        for s in SITES
+        for g in GROUPS
+        for i in range(1, n_per_cell + 1)
+    ]
+    cohort = pd.DataFrame(rows)
+    n = len(cohort)
+    cohort["age"] = rng.integers(20, 60, n)
+    cohort["sex"] = rng.choice(["F", "M"], n)
+    cohort["n_volumes"] = 230.0
+    cohort["mean_fd_mm"] = rng.uniform(0.1, 0.4, n)
+    cohort["share_fd_above"] = rng.uniform(0, 0.3, n)
+    cohort["mean_dvars_percent"] = rng.uniform(1, 2, n)
+    cohort["median_tsnr"] = rng.uniform(40, 80, n)
+    cohort["template_agreement"] = rng.uniform(0.9, 0.95, n)
+    cohort["degrees_of_freedom"] = 60.0
+    cohort["failure"] = None
+    cohort["exclusion"] = None
+    cohort.loc[1, "mean_fd_mm"] = 0.71
+    cohort.loc[1, "exclusion"] = "motion: mean FD 0.71 > 0.5 mm"
+    quality = cohort.columns[cohort.columns.get_loc("n_volumes") :]
+    cohort.loc[n - 1, quality] = None
+    cohort.loc[n - 1, "failure"] = "sub-9_bold.nii.gz: only 4 volumes <b>"
+    cohort.loc[n - 1, "exclusion"] = "failed: sub-9_bold.nii.gz: only 4 volumes <b>"
+    cohort["included"] = cohort["exclusion"].isna()
+    cohort["split"] = np.where(cohort["included"], "discovery", None)
+    cohort.loc[cohort["included"] & cohort["participant_id"].str.endswith("3"), "split"] = (
+        "validation"
+    )
+    return cohort
+
+
+def toy_tables(n_per_cell=4):
+    """Give every table of results, as read from its file."""
+    rois, cohort = toy_rois(), toy_cohort(n_per_cell)
+    networks = toy_networks(rois)
+    edges = edge_table(networks, 0)
+    degree = degrees(edges, GROUPS, SITES, rois.index)
+    top = top_degrees(degree, 10)
+    audit = pd.DataFrame(
+        [
+            {
+                "group": g, "site": s, "edges": 15, "var_sortability": 0.9, "r2_sortability": 0.7,
+                "sort_and_regress_edges": 30, "also_by_sort_and_regress": 11,
+                "other_scale_edges": 14, "common_connections": 12, "same_direction": 9,
+                "share_same_direction": 0.75,
+            }
+            for g in GROUPS
+            for s in SITES
+        ]
+    )  # fmt: skip
+    blank = cohort.assign(failure=cohort["failure"].fillna(""), split=cohort["split"].fillna(""))
+    return {
+        "rois": rois,
+        "cohort": cohort,
+        "networks": networks,
+        "other_networks": toy_networks(rois, seed=0),
+        "edges": edges,
+        "flow": flow_table(blank),
+        "table_one": table_one(
+            cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]
+        ),
+        "degree": degree,
+        "degree_top": top,
+        "degree_totals": degree_totals(degree, top, GROUPS),
+        "overlap": overlapping_connections(edges, GROUPS, SITES),
+        "site_specific": site_specific_connections(edges),
+        "counts": connection_counts(edges, GROUPS, SITES),
+        "scale_audit": audit,
+    }
+
+
+def toy_findings(kind="phantom", n_per_cell=4, **changes):
+    """Give the findings of the made-up study, as read from a finished run."""
+    tables = toy_tables(n_per_cell)
+    cohort, networks = tables["cohort"], tables.pop("networks")
+    pairs = tables.pop("edges")[["from", "to"]].drop_duplicates(ignore_index=True)
+    tables["edge_motion"] = pairs.assign(n=22, r=0.12, p=0.6)
+    tables["edge_motion"].loc[0, ["r", "p"]] = 0.61, 0.002
+    rois, other = tables.pop("rois"), tables.pop("other_networks")
+    methods = {
+        "drop_volumes": "The first 10 volumes were left out.",
+        "regress": "The residuals of a regression on 24 nuisance regressors (the Friston 24 of "
+        "head motion), constant and trend were kept.",
+    }
+    reports = {}
+    for name, failure in zip(cohort["participant_id"], cohort["failure"], strict=True):
+        failed = {"status": "failed", "reason": failure}
+        reports[name] = failed if failure else {"status": "ok", "n_volumes": 230}
+        if kind == "phantom" and not failure:
+            reports[name]["methods"] = methods
+    fit = {
+        "Scale": "subject", "SiteOrder": list(SITES), "EdgesChangedByReverseSiteOrder": 0,
+        "Settings": {"penalty": "edgewise", "lambda1": "auto", "lambda2": "auto", "kappa": "auto",
+                     "threshold": 0.3},
+        "Parameters": {"lambda1": 0.1, "lambda2": 0.2, "kappa": 0.5}, "Converged": True,
+        "Rounds": 412,
+        "Certificate": {"primal_residual": 1e-5, "dual_residual": 2e-5, "path_residual": 1e-3,
+                        "h": 1e-4, "acyclic_threshold": 0.05},
+    }  # fmt: skip
+    sidecars = {key: {"Subjects": 3, "Samples": 690, "EffectiveSamples": 97.3} for key in networks}
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config["source"]["kind"] = kind
+    parts = {
+        "kind": kind, "groups": GROUPS, "sites": SITES, "rois": rois, "tables": tables,
+        "networks": networks, "other_scale": other, "fits": dict.fromkeys(GROUPS, fit),
+        "sidecars": sidecars, "reports": reports, "config": config,
+    }  # fmt: skip
+    if kind == "phantom":
+        truth = [
+            {"series": s, "quantity": q, "group": g, "site": "COI", "n_true": 10, "n_found": 9,
+             "n_correct": 8, "precision": 8 / 9, "recall": 0.8, "f_score": 16 / 19}
+            for s in ("preprocessed", "true")
+            for q in ("network", "skeleton", "overlap", "group only", "site-specific")
+            for g in GROUPS
+        ]  # fmt: skip
+        parts["tables"] = {**tables, "truth": pd.DataFrame(truth)}
+        parts["true_networks"] = networks
+    return Findings(**{**parts, **changes})
+
+
+def blank_pictures(findings):
+    """Give an embedded picture, one grey pixel each, for every figure of the page."""
+    names = ["cohort_flow", "cohort_motion", "overlap", "degree", "truth", "figure_cohort"]
+    names += [f"site_specific_group-{group}" for group in findings.groups]
+    names += [
+        f"network_group-{g}_site-{s}_{kind}"
+        for g, s in findings.networks
+        for kind in ("brain", "circle", "matrix")
+    ]
+    pixel = io.BytesIO()
+    Image.new("RGB", (1, 1), "grey").save(pixel, "PNG")
+    return {
+        name: embed_picture(pixel, name, *figure_words(name, findings)) for name in names
+    }
+
+
+def toy_origin():
+    costs = {"rule": ["cohort"], "jobs": [1], "wall_s": [2.0], "cpu_s": [1.5], "memory_mb": [90.0]}
+    return Origin("snakemake --cores 4", {"config/sites.tsv": "0" * 64}, pd.DataFrame(costs))
