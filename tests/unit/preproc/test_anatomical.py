@@ -1,0 +1,83 @@
+"""The anatomical half asks the engines that were chosen, and only for what is left to do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from notears_pfl.preproc.anatomical import AnatomicalSteps, BrainTemplate, prepare_anatomy
+from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions
+from notears_pfl.preproc.resample import Grid, downsample
+
+from .toy import toy_head
+
+
+def in_place(t1w, affine, template, template_affine, options):
+    """Stand for a normalisation of a brain that lies on the template already."""
+    grid = Grid(template.shape, template_affine)
+    return Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
+
+
+def refuse(*_):
+    raise AssertionError("nobody should have been asked")
+
+
+@pytest.fixture(scope="module")
+def head():
+    """Give a noisy toy head, its affine, brain and tissues, and itself as the template."""
+    t1w, affine, brain, tissues = toy_head()
+    noisy = t1w + 15 * np.random.default_rng(3).standard_normal(t1w.shape)
+    _, grey, white = tissues * brain
+    return noisy, affine, brain, tissues, BrainTemplate(t1w * brain, grey, white, brain, affine)
+
+
+STEPS = AnatomicalSteps(normalise=in_place)
+
+
+def test_brain_tissues_and_quality_of_a_head(head):
+    t1w, affine, brain, tissues, template = head
+
+    anatomy = prepare_anatomy(t1w, affine, template, NormaliseOptions(), STEPS)
+
+    overlap = 2 * np.count_nonzero(anatomy.brain & brain) / (anatomy.brain.sum() + brain.sum())
+    assert overlap > 0.95
+    assert not anatomy.quality["already_stripped"]
+    assert anatomy.quality["template_agreement"]["diffeomorphic"] > 0.9
+    assert anatomy.quality["smallest_jacobian"] == 1
+    total = anatomy.tissues.sum(axis=0)
+    assert np.all((np.abs(total - 1) < 1e-4) | (total == 0))
+    # The mask has a margin of fluid that the toy does not count as brain.
+    for found, true in zip(anatomy.tissues[1:], (tissues * brain)[1:], strict=True):
+        expected, _ = downsample(true, affine, anatomy.grid.voxel_mm[0])
+        assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.85
+
+
+def test_no_engine_is_asked_to_extract_a_brain_that_comes_alone(head):
+    t1w, affine, brain, _, template = head
+    steps = replace(STEPS, find_brain=refuse)
+
+    anatomy = prepare_anatomy(t1w * brain, affine, template, NormaliseOptions(), steps)
+
+    assert anatomy.quality["already_stripped"]
+    assert np.mean(anatomy.brain == brain) > 0.99
+    with pytest.raises(AssertionError, match="nobody should"):
+        prepare_anatomy(t1w, affine, template, NormaliseOptions(), steps)
+
+
+def test_the_chosen_engines_give_mask_and_tissues(head):
+    t1w, affine, brain, _, template = head
+
+    def all_grey(image, _affine, inside, _model, priors):
+        assert not image[~inside].any()
+        assert priors.shape == (3, np.count_nonzero(inside))
+        return np.array([0.0, 1.0, 0.0])[:, None] * np.ones(np.count_nonzero(inside))
+
+    steps = replace(STEPS, find_brain=lambda *_: brain, find_tissues=all_grey)
+
+    anatomy = prepare_anatomy(t1w, affine, template, NormaliseOptions(), steps)
+
+    np.testing.assert_array_equal(anatomy.brain, brain)
+    assert not anatomy.tissues[[0, 2]].any()
+    assert anatomy.tissues[1].sum() * np.prod(anatomy.grid.voxel_mm) == pytest.approx(
+        brain.sum() * 27, rel=0.05
+    )
