@@ -13,8 +13,7 @@ from notears_pfl.preproc.normalised import (
     prepare_normalised_run,
 )
 from notears_pfl.preproc.style import smooth_options
-from notears_pfl.roi.atlas import labels_at
-from notears_pfl.roi.extract import roi_coverage, roi_means
+from notears_pfl.roi.extract import roi_signals
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
@@ -24,11 +23,9 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     mask = (brain.data, brain.affine)
     with naming(f"{paths.bold} and {paths.confounds}"):
         run = prepare_normalised_run(bold.data, bold.affine, tr, confounds, mask, dropped)
-    smoothing, codes = smooth_options(params.preproc), list(range(1, len(params.rois) + 1))
-    labels = labels_at(atlas.data, atlas.affine, run.grid.points()).reshape(run.grid.shape)
-    smoother = smoothing.smoother(run.grid)
-    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
-    coverage = roi_coverage(labels, codes, run.covered)
+    smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
+    smoother, points = smoothing.smoother(run.grid), run.grid.points()
+    means, coverage = roi_signals(run, points, regions, len(params.rois), smoother)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(run.motion, output.motion, index=False)

@@ -13,18 +13,15 @@ from notears_pfl.preproc.methods import functional_methods, with_programs
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.style import functional_options, smooth_options
 from notears_pfl.preproc.subject import read_run, read_tissues
-from notears_pfl.roi.atlas import labels_at
-from notears_pfl.roi.extract import roi_coverage, roi_means
+from notears_pfl.roi.extract import roi_signals
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
     anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
     run, tr = read_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
-    smoothing, codes = smooth_options(params.preproc), list(range(1, len(params.rois) + 1))
-    labels = labels_at(atlas.data, atlas.affine, run.grid.points()).reshape(run.grid.shape)
-    smoother = smoothing.smoother(run.grid)
-    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
-    coverage = roi_coverage(labels, codes, run.covered)
+    smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
+    smoother, points = smoothing.smoother(run.grid), run.grid.points()
+    means, coverage = roi_signals(run, points, regions, len(params.rois), smoother)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)

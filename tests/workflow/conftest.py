@@ -121,7 +121,7 @@ def preprocessed_once(tmp_path_factory):
     """Give a study of one site whose preprocessing was run once; never changed."""
     study = shrink(new_study(tmp_path_factory.mktemp("preprocessed")))
     study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
-    study.run("preprocessing")
+    study.run("preprocessing", "results/bids/participants.tsv")
     return study
 
 

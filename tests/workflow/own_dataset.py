@@ -35,7 +35,7 @@ def write_balls(rois, path):
     affine = np.diag([2.0, 2.0, 2.0, 1.0])
     affine[:3, 3] = [-90, -126, -72]
     points = 2 * np.indices((91, 109, 91)).reshape(3, -1).T + affine[:3, 3]
-    distance, nearest = KDTree(coordinates).query(points, distance_upper_bound=5)
+    distance, nearest = KDTree(coordinates).query(points, distance_upper_bound=8)
     labels = np.where(np.isfinite(distance), nearest + 1, 0).reshape(91, 109, 91)
     nib.save(nib.Nifti1Image(labels.astype(np.int16), affine), path)
 

@@ -12,6 +12,9 @@ from notears_pfl.ingest.runs import Scan
 
 # A group that is meant to stay out of the study is mapped to this.
 OTHER = "other"
+STOP_ADVICE = (
+    "Repair what is named below, or set source.on_problem to 'exclude' to go on without them."
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def enrol(
     # Nobody is asked for the scans of people who are meant to stay out.
     troubled = {who: problems[who] for who in ids[~left_out] if problems.get(who)}
     if troubled and on_problem == "stop":
-        raise CohortError(_all_problems(troubled, len(participants), name))
+        raise CohortError(_all_problems(troubled, len(participants), name, STOP_ADVICE))
     lines = [
         f"{name}: {count} subjects are left out: {reason}."
         for reason, count in reasons[left_out].value_counts(sort=False).items()
@@ -98,7 +101,7 @@ def enrol(
     reasons[elsewhere] = "site " + participants["site"][elsewhere] + " lacks one of the groups"
     lines += lacking
     if troubled:
-        lines.append(_all_problems(troubled, len(participants), name))
+        lines.append(_all_problems(troubled, len(participants), name, "They are left out."))
     enrolled = set(ids[reasons == ""])
     return Enrolment(
         participants.assign(not_enrolled=reasons),
@@ -116,21 +119,19 @@ def group_problems(
     known = {*groups, OTHER}
     return {
         int(row): (
-            f"{column} is {values[row]!r}, neither {groups[0]} nor {groups[1]}. Map it in "
-            f"source.group_values, to '{OTHER}' if it is not part of the study"
+            f"{column} is {values[row]!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or "
+            f"map it in source.group_values, to '{OTHER}' if it is not part of the study"
         )
         for row in values.index[~mapped.isin(known)]
     }
 
 
-def _all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str) -> str:
+def _all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str) -> str:
     """Name everyone with a problem, those of the same problem together."""
     by_reason: dict[str, list[str]] = {}
     for who, reasons in problems.items():
         for reason in reasons:
             by_reason.setdefault(reason.replace(who, "sub-…"), []).append(who)
     lines = [f"  {', '.join(who)}: {reason}." for reason, who in by_reason.items()]
-    return (
-        f"{name}: {len(problems)} of {n_all} subjects cannot be used. Repair what is named below, "
-        "or set source.on_problem to 'exclude' to go on without them.\n" + "\n".join(lines)
-    )
+    head = f"{name}: {len(problems)} of {n_all} subjects cannot be used. {advice}"
+    return "\n".join([head, *lines])

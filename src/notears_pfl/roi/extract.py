@@ -6,14 +6,32 @@ ends (c = 0), S x is divided by S c, so that the void outside does not darken wh
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from notears_pfl.errors import SignalError
+from notears_pfl.roi.atlas import labels_at
 
 Floats = NDArray[np.floating]
 Smoother = Callable[[Floats], Floats]
+
+
+class Voxels(Protocol):
+    """Signals (volumes, n) of the voxels ``near`` (x, y, z); those ``covered`` were always seen."""
+
+    @property
+    def series(self) -> NDArray[np.float32]:
+        """Signals (volumes, n)."""
+
+    @property
+    def near(self) -> NDArray[np.bool_]:
+        """Voxels (x, y, z) that have signals."""
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Voxels (x, y, z) inside the field of view of every volume."""
 
 
 def roi_weights(
@@ -57,6 +75,26 @@ def roi_means(
     means = np.asarray(series @ weights.T, dtype=float)
     means[:, ~weights.any(axis=1)] = np.nan
     return means
+
+
+def roi_signals(
+    run: Voxels, points: Floats, atlas: tuple[np.ndarray, Floats], n_rois: int, smoother: Smoother
+) -> tuple[Floats, NDArray[np.float64]]:
+    """Means of the smoothed data over every region of an atlas, and the regions' coverage.
+
+    Parameters
+    ----------
+    run : Voxels
+        The unsmoothed data.
+    points : ndarray of shape (3, x·y·z)
+        World coordinates of the run's voxels, in C order.
+    atlas : pair of ndarray
+        Region codes, 1 to ``n_rois``, on the atlas's own grid, and its affine.
+    """
+    labels = labels_at(*atlas, points).reshape(run.near.shape)
+    codes = list(range(1, n_rois + 1))
+    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
+    return means, roi_coverage(labels, codes, run.covered)
 
 
 def roi_coverage(
