@@ -16,7 +16,14 @@ def made_up(n_own):
     rows = [(*pair, method) for pair in pairs for method in METHODS]
     table = pd.DataFrame(rows, columns=["source", "from", "to", "found_in", "method"])
     return table.assign(
-        n_draws=20, difference=0.5, low=0.2, high=0.7, p_z=0.00001, p_permutation=0.0301
+        n_draws=20,
+        count_MDD=14,
+        count_HC=4,
+        difference=0.5,
+        low=0.2,
+        high=0.7,
+        p_z=0.00001,
+        p_permutation=0.0301,
     )
 
 
@@ -29,8 +36,10 @@ def test_there_is_a_panel_per_method_and_a_row_per_connection(n_own):
     labels = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert labels == ["INS.R → INS.L", *(f"THA.L → R{i}" for i in range(n_own))]
     for axes in figure.axes:
-        assert axes.lines[1].get_xdata().tolist() == [0.5] * (1 + n_own)
-        assert [text.get_text() for text in axes.texts][:-1] == ["<.0001  .0301"] * (1 + n_own)
+        markers = [line for line in axes.lines if line.get_marker() != "None"]
+        assert [line.get_xdata()[0] for line in markers] == [0.5] * (1 + n_own)
+        texts = [text.get_text() for text in axes.texts]
+        assert texts == ["14:4", "<.0001", ".0301"] * (1 + n_own) + ["draws", "p_z", "p_perm"]
 
 
 def test_the_caption_says_what_to_trust_and_what_is_not_shown():
