@@ -93,6 +93,17 @@ def chosen(fit):
     return fit.parameters_.kappa if fit.penalty == "edgewise" else fit.parameters_.lambda2
 
 
+def verdicts(means):
+    """Say for every joint model and scale whether its edges repeat better than separate ones."""
+    for (scale, model), row in means.iterrows():
+        if model == "separate":
+            continue
+        alone = means.loc[scale, "separate"]
+        for kind in ("directed", "undirected"):
+            holds = "holds" if row[kind] > alone[kind] else "FAILS"
+            yield f"{holds}  {scale}, {model}: {kind} {row[kind]:.3f}, separate {alone[kind]:.3f}"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("series")
@@ -110,4 +121,7 @@ if __name__ == "__main__":
         selected,
         arguments.splits,
     )
-    print(table.groupby(["scale", "model"], sort=False).mean().round(3).to_string())
+    means = table.groupby(["scale", "model"], sort=False).mean()
+    print(means.round(3).to_string(), "\n")
+    for claim in verdicts(means):
+        print(claim)

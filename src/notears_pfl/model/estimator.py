@@ -36,7 +36,7 @@ class NotearsPFL:
     lambda1, lambda2, kappa : float or "auto"
         Weights of R; κ is for ``edgewise`` alone. ``auto`` derives sparsity from the noise and
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
-        sites: κ of ``edgewise``, λ2 of ``chain``.
+        sites: κ of ``edgewise``, λ2 of ``chain`` together with λ1 for one or for all sites.
     threshold : float
         Edges weaker than this are dropped, or somewhat more where samples are few (see
         ``strong_edges``); 0 keeps all that the penalty left.
@@ -71,7 +71,8 @@ class NotearsPFL:
     parameters_ : Parameters
         λ1, λ2 and κ of the fit.
     candidates_ : list of Candidate
-        The settings that were compared, with their scores (lower is better).
+        The settings that were compared, with their scores (lower is better), or None where
+        weaker ties had already made it clear that stronger ones would be worse.
     """
 
     weights_: Array

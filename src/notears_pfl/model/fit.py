@@ -117,8 +117,8 @@ def _fit(
         shorter = replace(options, path=options.path[::PILOT_STRIDE])
         Z = follow_path(joints[pilot], shorter, Log(tick))
         orders = site_orders(Z, variances, options.path_threshold)
-        scores = cross_validated = cross_validate(joints, orders, folds, options, Log(tick))
-        chosen = int(np.argmin(cross_validated))
+        scores = cross_validate(joints, settings, orders, folds, options, Log(tick))
+        chosen = int(np.argmin([np.inf if score is None else score for score in scores]))
 
     log = Log(tick)
     Z = follow_path(joints[chosen], options, log)

@@ -2,9 +2,10 @@
 
 λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone does
 to the gradient of the loss. A pilot fit gives the orders of the ROIs. With those fixed, the
-remaining parameter (κ for ``edgewise``, λ2 for ``chain``) is cross-validated inside every
-site: for each candidate and fold the refit runs without the held-out samples, each site
-returns the squared residuals of its own, summed per ROI, and the score of a candidate is
+remaining parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of one site and of all
+sites pooled) is cross-validated inside every site: for each candidate and fold the refit runs
+without the held-out samples, each site returns the squared residuals of its own, summed per
+ROI, and the score of a candidate is
 
     Σ_j log Σ_k (squared residuals of ROI j at site k)
 
@@ -13,6 +14,7 @@ which is, up to constants, minus the held-out Gaussian log-likelihood.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -71,7 +73,7 @@ def candidates(
     kappa: float | Auto,
     sites: Sequence[Description],
 ) -> tuple[list[Parameters], int]:
-    """Return the settings to compare, from the most to the least fused, and the pilot's index."""
+    """Return the settings to compare and the pilot's index; fusion rises at each sparsity."""
     K, d, n_samples = len(sites), len(sites[0].variances), effective_samples(sites)
     noise = noise_variance(sites)
     alone = noise * sparsity_level(1, d, n_samples)
@@ -81,18 +83,16 @@ def candidates(
         l2 = noise * sparsity_level(K, d, n_samples) if lambda2 == "auto" else lambda2
         if kappa != "auto" or separate or K == 1:
             return [Parameters(l1, l2, 0.0 if kappa == "auto" else kappa)], 0
-        settings = [Parameters(l1, l2, k) for k in reversed(KAPPAS)]
-        return settings, len(KAPPAS) - 1 - KAPPAS.index(PILOT_KAPPA)
+        return [Parameters(l1, l2, k) for k in KAPPAS], KAPPAS.index(PILOT_KAPPA)
     l1 = alone if lambda1 == "auto" else lambda1
     if lambda2 != "auto" or K == 1:
         return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
     # Sites that are fused have the noise of all samples together, and need less sparsity.
     pooled = noise * sparsity_level(1, d, K * n_samples)
-    sparsities = [pooled, alone] if lambda1 == "auto" else [lambda1]
+    sparsities = [alone, pooled] if lambda1 == "auto" else [lambda1]
     unit = noise * d / np.sqrt(n_samples)
-    pairs = [(l1, float(unit * f)) for l1 in sparsities for f in reversed(FUSIONS)]
-    settings = [Parameters(l1, l2, 0.0) for l1, l2 in pairs]
-    return settings, len(settings) - 1 - FUSIONS.index(PILOT_FUSION)
+    settings = [Parameters(l1, float(unit * f), 0.0) for l1 in sparsities for f in FUSIONS]
+    return settings, FUSIONS.index(PILOT_FUSION)
 
 
 def n_folds(sites: Sequence[Description]) -> int:
@@ -103,19 +103,36 @@ def n_folds(sites: Sequence[Description]) -> int:
 
 
 def cross_validate(
-    joints: Sequence[Joint], orders: Sequence[Order], folds: int, options: Options, log: Log
-) -> list[float]:
-    """Score every candidate's problem by its held-out residuals, given the pilot's orders."""
+    joints: Sequence[Joint],
+    settings: Sequence[Parameters],
+    orders: Sequence[Order],
+    folds: int,
+    options: Options,
+    log: Log,
+) -> list[float | None]:
+    """Score the candidates' problems by their held-out residuals, given the pilot's orders.
+
+    Candidates of one λ1 are a ladder from the least to the most fused; two steps up in a row
+    that raise the score end it, and what is above is not scored.
+    """
     sites = joints[0].sites
     sites.ask("split", [(folds,)] * len(sites))
     loose = replace(options, tol=CV_TOL, max_rounds=CV_ROUNDS)
-    residuals = np.zeros((len(joints), len(joints[0].D)))
-    starts: list[Array | None] = [None] * len(joints)
-    for fold in range(folds):
-        for index, joint in enumerate(joints):
-            # From the same problem without another fold or, in the first, from its neighbour.
-            start = starts[index - 1] if fold == 0 and index else starts[index]
-            rest = refit(joint, orders, loose, log, fold=fold, start=start)
-            starts[index] = rest.T
-            residuals[index] += sum(sites.ask("score", [(W, fold) for W in rest.Z[0]]))
-    return [float(row.sum()) for row in np.log(residuals)]
+    scores: list[float | None] = [None] * len(joints)
+    for _, ladder in groupby(range(len(joints)), key=lambda index: settings[index].lambda1):
+        starts: list[Array | None] = [None] * folds
+        last, rises = np.inf, 0
+        for index in ladder:
+            residuals = np.zeros(len(joints[0].D))
+            for fold in range(folds):
+                # From the step below or, on the lowest, from the fold before.
+                start = starts[fold] if starts[fold] is not None else starts[fold - 1]
+                rest = refit(joints[index], orders, loose, log, fold=fold, start=start)
+                starts[fold] = rest.T
+                residuals += sum(sites.ask("score", [(W, fold) for W in rest.Z[0]]))
+            score = float(np.log(residuals).sum())
+            rises = rises + 1 if score > last else 0
+            scores[index] = last = score
+            if rises == 2:
+                break
+    return scores

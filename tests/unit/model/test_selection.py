@@ -20,7 +20,7 @@ def test_sparsity_falls_with_the_root_of_the_samples_down_to_its_floor():
 def test_edgewise_compares_kappa_at_one_sparsity():
     settings, pilot = candidates("edgewise", "auto", "auto", "auto", SITES)
 
-    assert [s.kappa for s in settings] == sorted(KAPPAS, reverse=True)
+    assert [s.kappa for s in settings] == sorted(KAPPAS)
     assert {s.lambda2 for s in settings} == {sparsity_level(4, 8, 12)}
     assert settings[pilot].kappa == 1
 
@@ -44,6 +44,16 @@ def test_noise_is_the_variance_of_rois_without_causes():
     variances = np.array([1.0, 1.0, 1.0, 7.0, 9.0, 20.0])
 
     assert noise_variance([Description(variances, 50, has_samples=True)]) == pytest.approx(1)
+
+
+def test_a_ladder_ends_after_two_steps_that_raise_the_score(samples):
+    scores = [c.score for c in NotearsPFL(progress=False).fit(samples).candidates_]
+
+    # 500 samples of sites with other weights: every tie hurts.
+    scored = [score for score in scores if score is not None]
+    assert scored == sorted(scored)
+    assert len(scored) == 3
+    assert scores[3:] == [None] * (len(KAPPAS) - 3)
 
 
 def test_equal_sites_are_tied_more_than_sites_with_opposite_weights(truth, rng):
