@@ -24,6 +24,7 @@ include: "workflow/rules/cohort.smk"
 include: "workflow/rules/network.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/federated.smk"
 
 
 if KIND == "phantom":
@@ -55,3 +56,11 @@ rule simulation:
             rules.simulation_figure.output,
             experiment=SIMULATED_RUNS["experiment"].unique(),
         ),
+
+
+rule federated_simulation:
+    input:
+        rules.federated_networks.output,
+        rules.federated_agreement.output,
+        rules.federated_degree.output,
+        rules.federated_overlap.output,
