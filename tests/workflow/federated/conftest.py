@@ -159,7 +159,7 @@ class Hospitals:
         return read_ledger(self.root / site / "records/ledger.tsv")
 
     def runs(self, site):
-        """Runs that the site has seen so far."""
+        """Name the runs that the site has seen so far."""
         exists = (self.root / site / "records/ledger.tsv").exists()
         return set(self.ledger(site)["run"]) if exists else set()
 
