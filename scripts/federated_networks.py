@@ -12,7 +12,8 @@ with rule_log(snakemake.log[0]):
     federation = simulated_federation(
         params.sites, params.groups, params.rois, params.scale, params.estimator
     )
+    series = snakemake.input.series[0].replace(params.participants[0], "{participant_id}")
     site_files = write_site_files(
-        federation, snakemake.input.cohort, params.series, params.minimum_subjects, out
+        federation, snakemake.input.cohort, series, params.minimum_subjects, out
     )
     simulate(federation, site_files, out)

@@ -22,7 +22,7 @@ rule federated_networks:
     conda:
         "../../envs/federated.yaml"
     params:
-        series="results/timeseries/{participant_id}_seg-AAL116_desc-clean_timeseries.tsv",
+        participants=PARTICIPANTS,
         groups=GROUPS,
         sites=SITES,
         rois=SELECTED,
