@@ -46,6 +46,7 @@ include: "workflow/rules/network.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/federated.smk"
 
 
 if KIND == "phantom":
@@ -86,3 +87,11 @@ rule comparison:
     input:
         rules.proportion_tests.output,
         rules.proportion_figure.output,
+
+
+rule federated_simulation:
+    input:
+        rules.federated_networks.output,
+        rules.federated_agreement.output,
+        rules.federated_degree.output,
+        rules.federated_overlap.output,

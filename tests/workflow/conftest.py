@@ -13,7 +13,10 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 # Rows of a dry run's table that are not jobs with work of their own.
-TARGETS = ("all", "comparison", "phantom_cohort", "preprocessing", "simulation", "total")
+TARGETS = (
+    "all", "comparison", "federated_simulation", "phantom_cohort", "preprocessing", "simulation",
+    "total",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

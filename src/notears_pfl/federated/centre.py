@@ -19,6 +19,8 @@ from notears_pfl.federated.study import Federation, read_status
 
 START_S = 120
 POLL_S = 0.3
+# How long the engine may take to end a job whose fit has ended.
+END_S = 5
 
 
 def run_centre(kits: Path, federation: Federation, out: Path) -> None:
@@ -97,14 +99,23 @@ def _run_job(
     (out / "state/status.json").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         job = session.submit_job(str(write_job(Path(folder) / "job", federation, sites, out)))
-    while not session.get_job_meta(job)["status"].startswith("FINISHED"):
+    while (status := read_status(out)) is None:
+        if _has_ended(session, job) and read_status(out) is None:
+            # A site that left between two looks cannot be given the job.
+            return {"state": "silent", "message": "the engine could not run the fit."}
         time.sleep(POLL_S)
-    status = read_status(out)
-    if status is None:
-        state = session.get_job_meta(job)["status"]
-        # A site that left between two looks cannot be given the job.
-        return {"state": "silent", "message": f"the engine ended the job: {state}."}
+    deadline = time.monotonic() + END_S
+    while not _has_ended(session, job) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    if not _has_ended(session, job):
+        # The engine waits longer than we do for a site that is gone.
+        with contextlib.suppress(Exception):
+            session.abort_job(job)
     return status
+
+
+def _has_ended(session: Session, job: str) -> bool:
+    return str(session.get_job_meta(job)["status"]).startswith("FINISHED")
 
 
 def _session(

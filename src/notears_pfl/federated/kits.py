@@ -40,7 +40,7 @@ PERMISSIONS = {
     "byoc": "none",
     "server-predeployed-flwr": "none",
 }
-HEARTBEAT_TIMEOUT_S = 60
+HEARTBEAT_TIMEOUT_S = 30
 
 
 def operator_name(federation: Federation) -> str:

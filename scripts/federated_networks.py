@@ -1,0 +1,19 @@
+"""Rule ``federated_networks``: one network per site and group, fitted in NVFLARE's simulator."""
+
+from pathlib import Path
+
+from notears_pfl.federated.engine import simulate
+from notears_pfl.federated.simulation import simulated_federation, write_site_files
+from notears_pfl.io.rulelog import rule_log
+
+with rule_log(snakemake.log[0]):
+    params = snakemake.params
+    out = Path(snakemake.output.networks[0]).parent
+    federation = simulated_federation(
+        params.sites, params.groups, params.rois, params.scale, params.estimator
+    )
+    series = snakemake.input.series[0].replace(params.participants[0], "{participant_id}")
+    site_files = write_site_files(
+        federation, snakemake.input.cohort, series, params.minimum_subjects, out
+    )
+    simulate(federation, site_files, out)

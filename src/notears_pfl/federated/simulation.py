@@ -1,0 +1,85 @@
+"""A federation on one machine, from what the workflow has of all its sites."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from notears_pfl.federated.protocol import KINDS
+from notears_pfl.federated.study import Federation
+from notears_pfl.io.atomic import whole_file
+
+# Far beyond what the estimator asks for: the simulation shows the border, not a hospital's choice.
+RANGES = {"lambda": [0.0, 100.0], "kappa": [0.0, 100.0], "rho": [1e-6, 1e6]}
+CENTRE = "localhost"
+
+
+def simulated_federation(
+    sites: Sequence[str],
+    groups: Sequence[str],
+    rois: Sequence[str],
+    scale: str,
+    estimator: Mapping[str, Any],
+) -> Federation:
+    """Federation of sites that are on this machine, and are waited for accordingly."""
+    return Federation(
+        name="simulation",
+        host=CENTRE,
+        port=8002,
+        sites=tuple(sites),
+        groups=tuple(groups),
+        rois=tuple(rois),
+        scale=scale,
+        estimator=dict(estimator),
+        answer_s=120.0,
+        patience_s=0.0,
+        without="stop",
+        minimum_sites=2,
+    )
+
+
+def write_site_files(
+    federation: Federation, cohort: str, series: str, minimum_subjects: int, out: Path
+) -> str:
+    """Write a file for every site; return their path with {site} in it.
+
+    Ledger and statement go to a folder of the site's own beside the file.
+    """
+    for site in federation.sites:
+        content = {
+            "centre": CENTRE,
+            "participants": str(Path(cohort).resolve()),
+            "series": str(Path(series).resolve()),
+            "records": site,
+            "allow": {
+                "groups": list(federation.groups),
+                "rois": list(federation.rois),
+                "scales": [federation.scale],
+                "minimum_subjects": minimum_subjects,
+                **RANGES,
+                "messages": list(KINDS),
+            },
+        }
+        # A simulation shows one run: records of an earlier one would add up with it.
+        (out / "sites" / site / "ledger.tsv").unlink(missing_ok=True)
+        with whole_file(out / f"sites/{site}.yaml") as temporary:
+            temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return str((out / "sites").resolve() / "{site}.yaml")
+
+
+def largest_differences(
+    federated: Mapping[tuple[str, str], pd.DataFrame],
+    pooled: Mapping[tuple[str, str], pd.DataFrame],
+) -> pd.DataFrame:
+    """Compare networks by group and site: edges of each, and the largest difference of a weight."""
+    rows = []
+    for (group, site), network in federated.items():
+        other = pooled[group, site]
+        difference = network.to_numpy() - other.loc[network.index, network.columns].to_numpy()
+        edges = int(np.count_nonzero(network)), int(np.count_nonzero(other))
+        rows.append((group, site, *edges, float(np.abs(difference).max())))
+    columns = ["group", "site", "edges_federated", "edges_one_machine", "largest_difference"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,108 @@
+"""What the centre can learn: attacks that work, as the documentation says they do."""
+
+import numpy as np
+import pytest
+
+from notears_pfl import NotearsPFL
+from notears_pfl.federated.messages import Message, decode, encode
+from notears_pfl.federated.privacy import Noise, private_moments
+from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
+
+
+def reconstructed(W, variances, D, rho):
+    """Covariance of a site from one answer to V = 0, and its variances.
+
+    Such an answer is W = I − P diag(1/P_jj) with P = (U + ρD)⁻¹, so that (I − W)⁻¹ = diag(P_jj)
+    (U + ρD), and the diagonal of U tells P_jj.
+    """
+    inverse = np.linalg.inv(np.eye(len(W)) - W)
+    scale = (variances + rho * D) / np.diag(inverse)
+    return scale[:, None] * inverse - rho * np.diag(D)
+
+
+def moments_of(x):
+    return second_moments(x - x.mean(axis=0)).U
+
+
+def test_a_centre_that_only_listens_gets_every_covariance_from_the_first_round(five_hospitals):
+    """Nothing but an ordinary fit: its first round has V = 0."""
+    seen = {}
+    exchange = five_hospitals.exchange
+
+    def listening(bundles):
+        answers = exchange(bundles)
+        for name, bundle in bundles.items():
+            pairs = zip(decode(bundle), decode(answers[name]), strict=True)
+            for (request, _), (answer, _) in pairs:
+                seen.setdefault((name, request.kind), (request.values, answer.values[0]))
+        return answers
+
+    five_hospitals.exchange = listening
+    courier = five_hospitals.courier()
+    NotearsPFL(kappa=1.0, max_rounds=1, progress=False).fit_over(courier, 5)
+
+    for name, x in zip(five_hospitals.names, five_hospitals.samples, strict=True):
+        _, description = seen[name, "describe"]
+        (D, _, _), _ = seen[name, "begin"]
+        (V, rho), (W, _) = seen[name, "step"]
+        assert not V.any()
+        found = reconstructed(W, description.variances, D, rho)
+        assert np.abs(found - moments_of(x)).max() < 1e-10
+
+
+@pytest.fixture
+def asked(hospitals):
+    """Give the answers of a site to the same question, asked again and again."""
+    border, D = hospitals.borders["S0"], np.ones(8)
+    plan, begin = Message("plan", 0, 1, (hospitals.plan,)), Message("begin", 0, 2, (D, None, None))
+    border.handle(encode(plan) + encode(begin))
+
+    def ask():
+        question = encode(Message("step", 1, 2, (np.zeros((8, 8)), 0.5)))
+        ((answer, _),) = decode(border.handle(question))
+        return answer.values[0][0]
+
+    return ask
+
+
+def test_fresh_noise_in_every_round_averages_out(hospitals, asked, rng):
+    """A site adds fresh noise, standard deviation 0.05, to W: 900 rounds leave little of it."""
+    U = moments_of(hospitals.samples[0])
+    answers = [asked() + rng.normal(size=(8, 8)) * 0.05 for _ in range(900)]
+
+    errors = []
+    for n_rounds in (1, 30, 900):
+        mean = np.mean(answers[:n_rounds], axis=0)
+        found = reconstructed(mean, np.diag(U), np.ones(8), 0.5)
+        errors.append(np.linalg.norm(found - U) / np.linalg.norm(U))
+
+    assert errors[0] > 0.05
+    assert errors[1] < errors[0] / 2
+    assert errors[2] < errors[0] / 10
+
+
+def test_noise_that_is_drawn_once_does_not_average_out(hospitals, rng):
+    """The site computes every answer from the same noisy U: asking again tells nothing new."""
+    x = hospitals.samples[0]
+    noisy = private_moments(np.array_split(x, 6), Noise(20.0, 1e-5, 10.0), rng)
+    site = Site(Moments(noisy, len(x)))
+    site.begin(np.ones(8), None, None)
+
+    found = [
+        reconstructed(site.step(np.zeros((8, 8)), rho)[0], np.diag(noisy), np.ones(8), rho)
+        for rho in (0.1, 0.5, 2.0)
+    ]
+
+    assert all(np.allclose(one, noisy) for one in found)
+    assert np.linalg.norm(noisy - moments_of(x)) > 0.1
+
+
+def test_one_round_of_an_ordinary_site_is_exact(rng):
+    x = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6))
+    site, D = site_from_samples(x, center=True), rng.uniform(0.5, 2.0, size=6)
+    site.begin(D, None, None)
+
+    W, _ = site.step(np.zeros((6, 6)), 0.3)
+
+    found = reconstructed(W, site.describe().variances, D, 0.3)
+    assert np.allclose(found, moments_of(x), rtol=1e-9)

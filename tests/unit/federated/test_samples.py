@@ -1,0 +1,169 @@
+"""A site's file, its data and its statement."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from notears_pfl.cohort.samples import site_samples
+from notears_pfl.errors import ConfigError, FederatedError
+from notears_pfl.federated.ledger import Ledger, read_ledger
+from notears_pfl.federated.messages import Message
+from notears_pfl.federated.protocol import KINDS, check_answer
+from notears_pfl.federated.rules import RefusedError, read_rules
+from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.statement import statement
+
+ROIS = ["A", "B", "C"]
+PLAN = {"group": "MDD", "rois": ["A", "C"], "scale": "subject", "estimator": {}}
+
+
+@pytest.fixture
+def settings():
+    return {
+        "centre": "centre.org",
+        "participants": "cohort.tsv",
+        "series": "series/{participant_id}.tsv",
+        "records": "records",
+        "allow": {
+            "groups": ["MDD"],
+            "rois": ROIS,
+            "scales": ["subject"],
+            "minimum_subjects": 3,
+            "lambda": [0, 1],
+            "kappa": [0, 4],
+            "rho": [0.01, 10],
+            "messages": list(KINDS),
+        },
+    }
+
+
+@pytest.fixture
+def site_file(tmp_path, settings, rng):
+    """Write a site's file and series: four MDD in discovery, and others who must not count."""
+    (tmp_path / "series").mkdir()
+    rows = [(f"sub-{i}", "COI", "MDD", "discovery") for i in range(4)]
+    rows += [("sub-v", "COI", "MDD", "validation"), ("sub-h", "COI", "HC", "discovery")]
+    rows += [("sub-o", "HUH", "MDD", "discovery")]
+    columns = ["participant_id", "site", "group", "split"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
+    for name, *_ in rows:
+        table = pd.DataFrame(rng.normal(size=(30, 3)) * [1, 2, 3], columns=ROIS)
+        table.to_csv(tmp_path / f"series/{name}.tsv", sep="\t", index=False)
+
+    def write(**changes):
+        content = {**settings, **changes.pop("top", {})}
+        content["allow"] = {**content["allow"], **changes}
+        (tmp_path / "site.yaml").write_text(yaml.safe_dump(content))
+        return tmp_path / "site.yaml"
+
+    return write
+
+
+def test_a_site_brings_its_discovery_subjects_of_the_group(site_file, tmp_path):
+    brought = bring_samples(read_rules(site_file()), "COI", PLAN)
+
+    paths = {f"sub-{i}": tmp_path / f"series/sub-{i}.tsv" for i in range(4)}
+    series = {name: pd.read_csv(path, sep="\t")[["A", "C"]] for name, path in paths.items()}
+    x = site_samples(series, "subject").x
+    assert np.allclose(brought.site.describe().variances, x.var(axis=0))
+    assert brought.counts["subjects"] == 4
+    assert brought.counts["samples"] == 120
+    check_answer("plan", brought.counts, 2)
+
+
+def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
+    rules = read_rules(site_file(minimum_subjects=5))
+
+    with pytest.raises(RefusedError, match="at least 5 subjects here") as raised:
+        bring_samples(rules, "COI", PLAN)
+
+    assert "4" not in str(raised.value)
+
+
+def test_a_site_of_another_name_has_no_subjects(site_file):
+    with pytest.raises(RefusedError, match="at least 3 subjects"):
+        bring_samples(read_rules(site_file()), "KUT", PLAN)
+
+
+def test_a_site_with_noise_tells_only_what_is_private(site_file):
+    noise = {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}
+    rules = read_rules(site_file(top={"noise": noise}))
+
+    first, second = (bring_samples(rules, "COI", PLAN) for _ in range(2))
+
+    exact = bring_samples(read_rules(site_file()), "COI", PLAN).site.describe()
+    described = first.site.describe()
+    assert not np.allclose(described.variances, exact.variances)
+    assert described.variances.tobytes() == second.site.describe().variances.tobytes()
+    # No folds: they would be looks at the data beyond the one that was paid for.
+    assert not described.has_samples
+    assert first.counts["noise"] == noise
+    assert first.counts["effective_samples"] is None
+    check_answer("plan", first.counts, 2)
+
+
+def test_other_rois_are_a_second_release_and_refused(site_file):
+    rules = read_rules(site_file(top={"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}))
+    bring_samples(rules, "COI", PLAN)
+
+    with pytest.raises(FederatedError, match="were released before"):
+        bring_samples(rules, "COI", {**PLAN, "rois": ["A", "B"]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"minimum_subjects": 1}, "'allow.minimum_subjects' is 1"),
+        ({"messages": ["samples"]}, "'allow.messages.0' is 'samples'"),
+        ({"rho": [10, 0.1]}, "allow.rho is .*write the least value first"),
+        ({"top": {"series": "series.tsv"}}, "'series' is 'series.tsv'"),
+        ({"top": {"nois": {}}}, "unknown key 'nois'. Did you mean 'noise'"),
+        ({"top": {"noise": {"epsilon": 1, "delta": 2, "clip": 1}}}, "'noise.delta' is 2"),
+    ],
+)
+def test_a_wrong_site_file_is_refused(site_file, changes, reason):
+    with pytest.raises(ConfigError, match=reason):
+        read_rules(site_file(**changes))
+
+
+def test_a_missing_site_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        read_rules(tmp_path / "nowhere.yaml")
+
+
+def test_allowed_rois_may_come_from_a_table(site_file, tmp_path):
+    table = pd.DataFrame({"abbreviation": ROIS, "selected": [True, False, True]})
+    table.to_csv(tmp_path / "rois.tsv", sep="\t", index=False)
+
+    assert read_rules(site_file(rois="rois.tsv")).rois == ("A", "C")
+
+
+def test_the_statement_has_the_ledgers_numbers(site_file, tmp_path):
+    rules = read_rules(site_file())
+    ledger = Ledger(tmp_path / "ledger.tsv", "run-1")
+    weights = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))
+    ledger.write("in", "MDD", weights, "step", 90)
+    for size in (100, 120):
+        ledger.write("out", "MDD", weights, "step", size)
+    ledger.close()
+
+    text = statement(read_ledger(tmp_path / "ledger.tsv"), "COI", rules)
+
+    assert "Sent: 2 messages, 220 bytes. Received: 1 messages, 90 bytes." in text
+    assert "| step | 2 | 220 | 2x2 1 |" in text
+    assert "The exact covariance matrix of the regions" in text
+    assert "fewer than 3 subjects" in text
+    assert "centre.org" in text
+
+
+def test_the_statement_of_a_site_with_noise_names_its_price(site_file, tmp_path):
+    rules = read_rules(site_file(top={"noise": {"epsilon": 2.5, "delta": 1e-6, "clip": 4.0}}))
+    ledger = Ledger(tmp_path / "ledger.tsv", "run-1")
+    ledger.write("out", "MDD", Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),)), "step", 100)
+    ledger.close()
+
+    text = statement(read_ledger(tmp_path / "ledger.tsv"), "COI", rules)
+
+    assert "(ε, δ) = (2.5, 1e-06)" in text
+    assert "exact" not in text

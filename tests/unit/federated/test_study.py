@@ -1,0 +1,107 @@
+"""The centre's files: what it reads, what it writes, and when it goes on without a site."""
+
+import importlib.util
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import yaml
+
+from notears_pfl.cli import main
+from notears_pfl.errors import ConfigError, FederatedError, InputError
+from notears_pfl.federated.centre import remaining
+from notears_pfl.federated.simulation import largest_differences, simulated_federation
+from notears_pfl.federated.study import fit_study, read_federation
+from notears_pfl.io.networks import read_networks
+
+
+@pytest.fixture
+def settings():
+    return {
+        "name": "study",
+        "centre": {"host": "centre.org", "port": 8002},
+        "sites": ["S0", "S1", "S2"],
+        "groups": ["MDD"],
+        "rois": [f"R{i}" for i in range(8)],
+        "scale": "subject",
+        "estimator": {"lambda1": 0.0, "lambda2": 0.5, "kappa": 1.0},
+        "waiting": {"answer_s": 1, "patience_s": 5, "without": "continue", "minimum_sites": 2},
+    }
+
+
+@pytest.fixture
+def federation(tmp_path, settings):
+    def write(**changes):
+        (tmp_path / "federation.yaml").write_text(yaml.safe_dump({**settings, **changes}))
+        return tmp_path / "federation.yaml"
+
+    return write
+
+
+def test_the_analyses_read_what_the_centre_writes(hospitals, federation, tmp_path):
+    out = tmp_path / "out"
+
+    fit_study(hospitals.exchange, read_federation(federation()), hospitals.names, out)
+
+    keys = [("MDD", site) for site in hospitals.names]
+    networks = read_networks(sorted(out.glob("*_relmat.tsv")), keys)
+    assert [list(network.columns) for network in networks.values()] == [hospitals.rois] * 3
+    assert sum((network != 0).to_numpy().sum() for network in networks.values()) > 10
+    assert not list((out / "state").glob("*.journal"))
+
+
+def test_differences_are_found_where_they_are():
+    rois = ["A", "B"]
+    one = pd.DataFrame([[0.0, 0.5], [0.0, 0.0]], index=rois, columns=rois)
+
+    table = largest_differences({("G", "S"): one}, {("G", "S"): one.T})
+
+    assert table.iloc[0].tolist() == ["G", "S", 1, 1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "reason"),
+    [
+        ({"sites": ["S0"]}, ConfigError, "'sites' is"),
+        ({"waiting": {}}, ConfigError, "missing under 'waiting'"),
+        ({"centre": {"host": "c", "port": 80}}, ConfigError, "'centre.port' is 80"),
+        ({"estimator": {"lambda3": 1}}, InputError, "lambda3"),
+    ],
+)
+def test_a_wrong_federation_is_refused(federation, changes, error, reason):
+    with pytest.raises(error, match=reason):
+        read_federation(federation(**changes))
+
+
+def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():
+    agreed = simulated_federation(["A", "B", "C"], ["G"], ["R0", "R1"], "subject", {})
+
+    with pytest.raises(FederatedError, match=r"B stayed away .* The state is saved"):
+        remaining(agreed, ["A", "B", "C"], ["B"])
+    going_on = replace(agreed, without="continue")
+    assert remaining(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
+    with pytest.raises(FederatedError, match="1 sites left are fewer than"):
+        remaining(going_on, ["A", "B", "C"], ["A", "B"])
+
+
+def test_the_command_says_what_is_missing(federation, capsys, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    code = main(["federated", "centre", "kit", str(federation()), "out"])
+
+    assert code == 1
+    assert "pip install 'notears-pfl[federated]'" in capsys.readouterr().err
+
+
+def test_the_command_refuses_a_folder_that_is_no_kit(federation, capsys, tmp_path):
+    code = main(["federated", "centre", str(tmp_path), str(federation()), str(tmp_path / "out")])
+
+    assert code == 1
+    assert "no such certificate. Name the folder of a start-up kit." in capsys.readouterr().err
+
+
+def test_kits_are_never_written_over(federation, capsys, tmp_path):
+    code = main(["federated", "provision", str(federation()), str(tmp_path)])
+
+    assert code == 1
+    assert "exists already" in capsys.readouterr().err

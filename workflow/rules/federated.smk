@@ -1,0 +1,79 @@
+# The same networks, fitted between sites that keep their data: NVFLARE's simulator on this machine.
+rule federated_networks:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=rules.fit_networks.input.series,
+    output:
+        networks=expand(
+            "results/federated/group-{group}_site-{site}_relmat.tsv",
+            group=GROUPS,
+            site=SITES,
+        ),
+        sidecars=expand(
+            "results/federated/group-{group}_site-{site}_relmat.json",
+            group=GROUPS,
+            site=SITES,
+        ),
+        reports=expand("results/federated/group-{group}_fit.json", group=GROUPS),
+        ledgers=expand("results/federated/sites/{site}/ledger.tsv", site=SITES),
+        statements=expand("results/federated/sites/{site}/statement.md", site=SITES),
+    log:
+        "logs/federated_networks.log",
+    conda:
+        "../../envs/federated.yaml"
+    params:
+        participants=PARTICIPANTS,
+        groups=GROUPS,
+        sites=SITES,
+        rois=SELECTED,
+        scale=config["network"]["scale"],
+        estimator=config["network"]["estimator"],
+        # The phantom's groups are small; hospitals choose their own.
+        minimum_subjects=2,
+        code=code_of("federated_networks"),
+    message:
+        "Networks: all groups, between sites that keep their data (simulated)"
+    script:
+        "../../scripts/federated_networks.py"
+
+
+rule federated_agreement:
+    input:
+        federated=rules.federated_networks.output.networks,
+        pooled=expand(rules.fit_networks.output.networks, group=GROUPS),
+    output:
+        table="results/federated/agreement.tsv",
+    log:
+        "logs/federated_agreement.log",
+    conda:
+        "../../envs/federated.yaml"
+    params:
+        group_sites=GROUP_SITES,
+        code=code_of("federated_agreement"),
+    message:
+        "Analysis: the federated networks beside those of one machine"
+    script:
+        "../../scripts/federated_agreement.py"
+
+
+# The normal analyses, on the federated networks.
+use rule degree as federated_degree with:
+    input:
+        networks=rules.federated_networks.output.networks,
+    output:
+        degree="results/federated/analysis/degree.tsv",
+        top="results/federated/analysis/degree_top.tsv",
+        totals="results/federated/analysis/degree_totals.tsv",
+    log:
+        "logs/federated_degree.log",
+
+
+use rule overlap as federated_overlap with:
+    input:
+        networks=rules.federated_networks.output.networks,
+    output:
+        overlap="results/federated/analysis/overlap.tsv",
+        site_specific="results/federated/analysis/site_specific.tsv",
+        counts="results/federated/analysis/connection_counts.tsv",
+    log:
+        "logs/federated_overlap.log",
