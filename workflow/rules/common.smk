@@ -47,6 +47,12 @@ try:
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
+if Path("results").exists() and not os.access("results", os.W_OK):
+    raise WorkflowError(
+        f"{Path('results').absolute()}: cannot be written to. Make the folder writable, or run "
+        "from another folder (snakemake --directory)."
+    )
+
 for line in LEFT_OUT:
     logger.warning(line)
 
