@@ -103,10 +103,12 @@ def test_snakemake_finds_the_conda_environment_of_every_job(study, tmp_path):
     conda = tmp_path / "bin/conda"
     conda.parent.mkdir()
     answer = {
-        "conda_version": "25.1", "conda_prefix": "/none", "platform": "linux-64",
-        "get": {"channel_priority": "strict"},
+        "conda_version": "25.1.0", "conda_prefix": "/none", "root_prefix": "/none",
+        "platform": "linux-64", "get": {"channel_priority": "strict"},
     }  # fmt: skip
-    conda.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
+    conda.write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && echo conda 25.1.0 || echo '{json.dumps(answer)}'\n"
+    )
     conda.chmod(0o755)
     path = f"{conda.parent}:{os.environ['PATH']}"
 
@@ -118,3 +120,13 @@ def test_snakemake_finds_the_conda_environment_of_every_job(study, tmp_path):
     assert done.returncode == 0, done.stderr
     listed = set(re.findall(r"envs/(\w+\.yaml)", done.stdout))
     assert listed == {path.name for path in (ROOT / "envs").glob("*.yaml")}
+
+
+def test_the_readme_shows_the_rules_as_they_are(study):
+    planned = study.snakemake("--rulegraph", "dot", "--", "all").stdout
+    rules = set(re.findall(r'label = "(\w+)"', planned))
+
+    shown = re.findall(r"<text[^>]*>(\w+)</text>", (ROOT / "docs/rulegraph.svg").read_text())
+
+    assert len(rules) > 10
+    assert set(shown) == rules, "run make docs"
