@@ -50,6 +50,10 @@ lock: $(READY)
 
 docs: $(READY)
 	@python -m notears_pfl.io.settings_table
+	@python -m notears_pfl.io.rerun_table
+	@command -v dot >/dev/null || { echo "The picture of the rules needs graphviz (apt install graphviz)." >&2; exit 1; }
+	@snakemake --rulegraph dot -- all 2>/dev/null | sed -n '/^digraph/,$$p' \
+	  | dot -Grankdir=LR -Nfontname=sans -Tsvg >docs/rulegraph.svg
 	@snakemake --quiet all --cores all --workflow-profile workflow/profiles/local \
 	  results/phantom/figure_cohort.png
 	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png

@@ -21,6 +21,10 @@ class DatasetError(PflError, ValueError):
     """A dataset on disk is not what BIDS asks for."""
 
 
+class StorageError(PflError, OSError):
+    """A result cannot be written: the disk is full, or the folder is not ours to write."""
+
+
 class CohortError(PflError, ValueError):
     """The subjects at hand do not make the study that was asked for."""
 

@@ -2,18 +2,23 @@
 
 import ast
 import re
+import subprocess
 import sys
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from notears_pfl.io.fingerprint import code_behind
 
 ROOT = Path(__file__).parents[2]
 # Packages that the environments name otherwise than their installed selves.
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "picsl_greedy": "picsl-greedy"}
+DIST_NAMES = {conda: name for name, conda in CONDA_NAMES.items()}
+ENVIRONMENTS = sorted(path.name for path in (ROOT / "envs").glob("*.yaml"))
 RULE = re.compile(r"^rule (\w+):(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -65,7 +70,63 @@ def test_an_environment_provides_what_its_script_imports(script, environment):
     assert {CONDA_NAMES.get(name, name) for name in needed} <= set(provided(environment))
 
 
-@pytest.mark.parametrize("environment", sorted(p.name for p in (ROOT / "envs").glob("*.yaml")))
+def with_dependencies(names):
+    """List the packages that come along when ``names`` are installed, themselves included."""
+    reached, waiting = set(), {canonicalize_name(name) for name in names}
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        try:
+            needed = [Requirement(line) for line in requires(name) or []]
+        except PackageNotFoundError:
+            continue
+        wanted = {r.name for r in needed if not r.marker or r.marker.evaluate({"extra": ""})}
+        waiting |= {canonicalize_name(name) for name in wanted} - reached
+    return reached
+
+
+# Imports what stands on its input, in a Python that has forgotten all but some packages.
+IMPORT = """
+import sys
+
+hidden = set(sys.argv[1].split(","))
+
+
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in hidden:
+            raise ModuleNotFoundError(f"the environment lacks {name}")
+
+
+sys.meta_path.insert(0, Hide())
+exec(sys.stdin.read())
+"""
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_the_scripts_of_an_environment_import_with_nothing_else_installed(environment):
+    names = {DIST_NAMES.get(name, name) for name in provided(environment)}
+    present = with_dependencies(names)
+    hidden = [
+        module
+        for module, owners in packages_distributions().items()
+        if not present & {canonicalize_name(owner) for owner in owners}
+    ]
+    scripts = [case.values[0] for case in rules() if case.values[1] == environment]
+    nodes = [n for s in scripts for n in ast.parse((ROOT / s).read_text()).body]
+    imports = [ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT, ",".join(set(hidden) - {"notears_pfl"})],
+        input="\n".join(imports), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert scripts
+    assert len(hidden) > 50
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_an_environment_has_the_versions_of_the_lock(environment):
     locked = {CONDA_NAMES.get(name, name): v for name, v in locked_versions().items()}
 

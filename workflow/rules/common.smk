@@ -57,6 +57,12 @@ try:
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
+if Path("results").exists() and not os.access("results", os.W_OK):
+    raise WorkflowError(
+        f"{Path('results').absolute()}: cannot be written to. Make the folder writable, or run "
+        "from another folder (snakemake --directory)."
+    )
+
 if workflow.is_main_process:
     for line in LEFT_OUT if KIND in ("phantom", "timeseries") else ENROLMENT.lines:
         logger.warning(line)

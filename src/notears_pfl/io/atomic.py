@@ -1,9 +1,21 @@
 """Write files whole or not at all."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from notears_pfl.errors import StorageError
+
+# What a user can do something about.
+REMEDIES = {
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space, or ask for a larger quota",
+    errno.EFBIG: "Raise the limit on the size of a file",
+    errno.EROFS: "Make the folder writable",
+    errno.EACCES: "Make the folder writable",
+}
 
 
 @contextlib.contextmanager
@@ -14,10 +26,20 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     format by them; a run killed in between leaves ``path`` absent or as it was.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".writing-{os.getpid()}-{path.name}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         temporary.replace(path)
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        msg = (
+            f"{path}: cannot be written: {os.strerror(error.errno)}. {REMEDIES[error.errno]} and "
+            "run again; what is finished stays finished."
+        )
+        raise StorageError(msg) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        # On a disk that takes no writes there is nothing to remove either.
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -87,10 +87,9 @@ def pretend_finished(folder: Path, workflow: Path) -> PretendedStudy:
         line for line in _lines(study.ask("--list-target-rules")) if line.isidentifier()
     )
     summary = [line.split("\t") for line in _lines(study.ask("--summary", "--", *targets))]
-    files = [
-        (folder / row[0], row[2]) for row in summary if len(row) > 2 and row[0] != "output_file"
-    ]
-    for path, _ in files:
+    # The rows of its table, below the heading: file, date, rule and more.
+    files = {folder / row[0]: row[2] for row in summary if len(row) > 2 and row[1] != "date"}
+    for path in files:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     _lines(study.ask("--touch", "--forceall", "--cores", "1", "--", *targets))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from notears_pfl.errors import ImageError, SignalError
+from notears_pfl.errors import ImageError, SignalError, StorageError
 from notears_pfl.io.failures import mark_failure, naming, read_report
 from notears_pfl.io.tables import write_json
 
@@ -21,6 +21,13 @@ def test_a_failure_is_reported_with_its_reason_and_empty_outputs(tmp_path):
 def test_a_failure_of_ours_is_not_hidden(tmp_path):
     with pytest.raises(ZeroDivisionError), mark_failure(tmp_path / "report.json", []):
         1 / 0
+
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_full_disk_is_not_the_subjects_failure(tmp_path):
+    with pytest.raises(StorageError), mark_failure(tmp_path / "report.json", []):
+        raise StorageError("series.tsv: cannot be written")
 
     assert not (tmp_path / "report.json").exists()
 
