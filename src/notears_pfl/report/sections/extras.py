@@ -15,15 +15,13 @@ NOT_RUN = (
 )
 
 
-def comparison_section(
-    tests: pd.DataFrame | None, pictures: Mapping[str, Picture]
-) -> Section:
+def comparison_section(tests: pd.DataFrame | None, pictures: Mapping[str, Picture]) -> Section:
     """Proportion tests of every connection and method, and their figure."""
     title = "Comparison with other methods"
     if tests is None:
         return Section("comparison", title, missing=NOT_RUN.format(target="comparison"))
-    titles = {column: str(column).replace("_", " ") for column in tests}
-    formats = {c: ".3g" for c in tests if pd.api.types.is_float_dtype(tests[c])}
+    titles = {str(column): str(column).replace("_", " ") for column in tests}
+    formats = {str(c): ".3g" for c in tests if pd.api.types.is_float_dtype(tests[c])}
     caption = f"Two-sample proportion tests ({len(tests)} of a connection by a method)"
     table = page_table("proportions", caption, tests, titles, formats, interactive=True)
     return Section(
