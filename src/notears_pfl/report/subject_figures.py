@@ -171,7 +171,7 @@ def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> F
         axis.set_xlabel(f"{len(coverage)} regions, in the atlas's order")
         axis.set_ylabel("coverage")
         axis.set_ylim(0, 1.05)
-        axis.legend(ncols=3, fontsize=7, loc="lower left")
+        figure.legend(ncols=3, fontsize=7, loc="outside upper right")
     return figure  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def registration_figure(slices: Mapping[str, Any]) -> Figure:
     """
     colours = mpl.colors.ListedColormap([ORANGE, SKY])
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9, 3.1))
+        figure = Figure(figsize=(9, 1.9))
         axes = figure.subplots(1, sum(len(slices[plane]) for plane in PLANES))
         shown = ((plane, k) for plane in PLANES for k in range(len(slices[plane])))
         for axis, (plane, k) in zip(axes, shown, strict=True):

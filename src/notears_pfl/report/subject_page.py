@@ -141,7 +141,7 @@ def _parts(
             _picture(
                 registration_figure(slices),
                 f"{of} of {name} with outlines",
-                f"The {of}; outlines come from the image it was registered to. mm.",
+                f"The {of}; outlines come from the image it was registered to. Places in mm.",
             )
             if slices is not None
             else not_here
