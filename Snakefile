@@ -23,6 +23,7 @@ else:
 include: "workflow/rules/cohort.smk"
 include: "workflow/rules/network.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
 
 
@@ -58,3 +59,9 @@ rule simulation:
             rules.simulation_figure.output,
             experiment=SIMULATED_RUNS["experiment"].unique(),
         ),
+
+
+rule comparison:
+    input:
+        rules.proportion_tests.output,
+        rules.proportion_figure.output,

@@ -13,7 +13,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 # Rows of a dry run's table that are not jobs with work of their own.
-TARGETS = ("all", "phantom_cohort", "preprocessing", "simulation", "total")
+TARGETS = ("all", "comparison", "phantom_cohort", "preprocessing", "simulation", "total")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,20 @@
 """Methods by others that the estimator is compared with, written from their papers."""
 
+from notears_pfl.baselines.equivalence import ClassFit
+from notears_pfl.baselines.ges import ges
+from notears_pfl.baselines.granger import GrangerFit, granger
 from notears_pfl.baselines.notears import BaselineFit, notears, notears_average
 from notears_pfl.baselines.notears_admm import notears_admm
+from notears_pfl.baselines.pc import pc
 
-__all__ = ["BaselineFit", "notears", "notears_admm", "notears_average"]
+__all__ = [
+    "BaselineFit",
+    "ClassFit",
+    "GrangerFit",
+    "ges",
+    "granger",
+    "notears",
+    "notears_admm",
+    "notears_average",
+    "pc",
+]

@@ -1,7 +1,7 @@
 """Read the series that networks are learned from; write and read the networks."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -35,9 +35,16 @@ def read_discovery_series(
     """
     members = cohort[(cohort["group"] == group) & (cohort["split"] == "discovery")]
     return {
-        str(site): {name: read_table(paths[name])[list(rois)] for name in rows["participant_id"]}
+        str(site): read_subjects(rows["participant_id"], paths, rois)
         for site, rows in members.groupby("site", sort=False)
     }
+
+
+def read_subjects(
+    names: Iterable[str], paths: Mapping[str, str], rois: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """Read the series of these subjects, the columns ``rois`` of the table of each."""
+    return {name: read_table(paths[name])[list(rois)] for name in names}
 
 
 def write_network(

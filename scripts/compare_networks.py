@@ -1,0 +1,33 @@
+"""Rule ``compare_networks``: all methods on the subjects of one draw."""
+
+from notears_pfl.cohort.draws import draw_subjects
+from notears_pfl.cohort.samples import site_samples
+from notears_pfl.compare.draw import compare_draw
+from notears_pfl.compare.methods import MethodOptions
+from notears_pfl.io.networks import read_subjects
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table, write_table
+
+with rule_log(snakemake.log[0]):
+    params, output = snakemake.params, snakemake.output
+    draw = int(snakemake.wildcards.draw)
+    cohort = read_table(snakemake.input.cohort)
+    drawn = draw_subjects(cohort, params.groups, params.sites, params.sizes, [draw], params.seed)
+    paths = dict(zip(params.participants, snakemake.input.series, strict=True))
+    raw = read_subjects(drawn["participant_id"].unique(), paths, params.rois)
+    series = {name: site_samples({name: table}, params.scale).x for name, table in raw.items()}
+    sets = {
+        name: {
+            site: [series[who] for who in members.loc[members["site"] == site, "participant_id"]]
+            for site in params.sites
+        }
+        for name, members in drawn.groupby("set", sort=False)
+    }
+    tables = compare_draw(sets, params.rois, params.baselines, MethodOptions(**params.methods))
+    for table, path in (
+        (tables.edges, output.edges),
+        (tables.networks, output.networks),
+        (tables.cost, output.cost),
+    ):
+        table.insert(0, "draw", draw)
+        write_table(table, path, index=False)

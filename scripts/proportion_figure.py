@@ -1,0 +1,11 @@
+"""Rule ``proportion_figure``: differences between the groups, by connection and method."""
+
+from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table
+from notears_pfl.report.comparison_figure import comparison_figure
+from notears_pfl.report.style import save_figure
+
+with rule_log(snakemake.log[0]):
+    tests = read_table(snakemake.input.tests)
+    figure = comparison_figure(tests, snakemake.params.groups, snakemake.params.presence)
+    save_figure(figure, snakemake.output.png, snakemake.output.svg)

@@ -1,0 +1,52 @@
+"""Which connections the comparison tests: published ones, and what this study found itself."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from notears_pfl.errors import TableError
+
+PUBLISHED, OVERLAP = "published", "overlap"
+
+
+def connections_to_test(
+    published: pd.DataFrame, overlap: pd.DataFrame, rois: Sequence[str], name: str
+) -> pd.DataFrame:
+    """List the connections to test, or refuse the published ones.
+
+    Parameters
+    ----------
+    published : DataFrame
+        ``from`` and ``to``.
+    overlap : DataFrame
+        Connections of all sites in the discovery fit: ``from``, ``to`` and ``found_in``.
+    rois : sequence of str
+        ROIs of the networks.
+    name : str
+        What to call the published list in messages: its file.
+
+    Returns
+    -------
+    DataFrame
+        ``source`` (``published`` or ``overlap``), ``from``, ``to`` and ``found_in``.
+    """
+    missing = [column for column in ("from", "to") if column not in published]
+    if missing:
+        msg = f"{name}: columns 'from' and 'to' are needed, {missing} missing. Add them."
+        raise TableError(msg)
+    for row, pair in enumerate(published[["from", "to"]].to_numpy(), start=1):
+        unknown = [str(roi) for roi in pair if roi not in rois]
+        if unknown:
+            msg = (
+                f"{name} row {row}: {' and '.join(unknown)} not among the {len(rois)} selected "
+                "regions. Select it in the table of regions, or remove the row."
+            )
+            raise TableError(msg)
+    table = pd.concat(
+        [published[["from", "to"]].assign(source=PUBLISHED), overlap.assign(source=OVERLAP)],
+        ignore_index=True,
+    )
+    if not len(table):
+        msg = f"{name} is empty and no connection is shared by all sites. List one to test."
+        raise TableError(msg)
+    return table.reindex(columns=["source", "from", "to", "found_in"])

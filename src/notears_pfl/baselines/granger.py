@@ -1,0 +1,113 @@
+"""Granger causality: whether the past of i improves the prediction of j (Granger 1969).
+
+    x_t = Σ_l A_l x_{t−l} + e_t,   F_ij = b' (M_ii)⁻¹ b / (L s_j²)
+
+with b the L coefficients of i in the equation of j, M_ii their block of the inverse of the
+regressors' moments, s_j² the residual variance. ``conditional`` has the past of all variables in
+one regression, ``pairwise`` that of i and j alone. Time never runs across two subjects.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import f as f_distribution
+
+from notears_pfl.errors import InputError
+from notears_pfl.model.types import Array
+
+Kind = Literal["conditional", "pairwise"]
+
+
+@dataclass(frozen=True)
+class GrangerFit:
+    """Tests of all ordered pairs.
+
+    Attributes
+    ----------
+    statistic : ndarray of shape (d, d)
+        F of i → j; 0 on the diagonal. All pairs have the same degrees of freedom, so that F
+        ranks as p does, and further where p is too small for a number.
+    p : ndarray of shape (d, d)
+        Upper tail of F; 1 on the diagonal.
+    """
+
+    statistic: Array
+    p: Array
+
+
+def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditional") -> GrangerFit:
+    """Test all ordered pairs at one site.
+
+    Parameters
+    ----------
+    subjects : sequence of ndarray of shape (n_volumes, d)
+        Series of each subject; each has an intercept of its own.
+    lag : int
+        Number of past values, L.
+    kind : {"conditional", "pairwise"}
+        Whether the past of all other variables is in the regression.
+    """
+    if lag < 1 or kind not in ("conditional", "pairwise"):
+        msg = f'lag must be 1 or more, kind "conditional" or "pairwise"; found {lag} and {kind!r}.'
+        raise InputError(msg)
+    series = [np.asarray(x, dtype=float) for x in subjects]
+    d = series[0].shape[1]
+    present, past = _present_and_past(series, lag)
+    n_regressors = d * lag if kind == "conditional" else 2 * lag
+    freedom = len(present) - len(series) - n_regressors
+    if freedom < 1:
+        msg = (
+            f"{kind} regression on {n_regressors} past values needs more than "
+            f"{n_regressors + len(series)} volumes after the first {lag} of each subject; found "
+            f"{len(present)}. Lower the lag, or use kind pairwise."
+        )
+        raise InputError(msg)
+    test = _conditional if kind == "conditional" else _pairwise
+    statistic = test(present, past, freedom)
+    np.fill_diagonal(statistic, 0.0)
+    return GrangerFit(statistic, f_distribution.sf(statistic, lag, freedom))
+
+
+def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:
+    """Values (n, d) and the values before them (n, d, L), centred within each subject."""
+    present, past = [], []
+    for x in series:
+        before = np.stack([x[lag - back : len(x) - back] for back in range(1, lag + 1)], axis=-1)
+        present.append(x[lag:] - x[lag:].mean(axis=0))
+        past.append(before - before.mean(axis=0))
+    return np.concatenate(present), np.concatenate(past)
+
+
+def _conditional(present: Array, past: Array, freedom: int) -> Array:
+    n, d, lag = past.shape
+    regressors = past.reshape(n, d * lag)
+    coefficients = np.linalg.lstsq(regressors, present, rcond=None)[0]
+    residual = ((present - regressors @ coefficients) ** 2).sum(axis=0) / freedom
+    M = np.linalg.pinv(regressors.T @ regressors, hermitian=True).reshape(d, lag, d, lag)
+    b = coefficients.reshape(d, lag, d)
+    own = np.linalg.inv(np.einsum("ilim->ilm", M))
+    return np.einsum("ilj,ilm,imj->ij", b, own, b) / (lag * residual)
+
+
+def _pairwise(present: Array, past: Array, freedom: int) -> Array:
+    """Residuals with and without the past of i, from moments alone."""
+    n, d, lag = past.shape
+    flat = past.reshape(n, d * lag)
+    P = (flat.T @ flat).reshape(d, lag, d, lag)
+    Q = (flat.T @ present).reshape(d, lag, d)
+    total = (present**2).sum(axis=0)
+    statistic = np.zeros((d, d))
+    for j in range(d):
+        own, own_target = P[j, :, j], Q[j, :, j]
+        restricted = total[j] - own_target @ np.linalg.solve(own, own_target)
+        others = np.delete(np.arange(d), j)
+        # What the past of i adds beyond that of j: both without the past of j.
+        map_j = np.linalg.solve(own, P[j][:, others].reshape(lag, -1)).reshape(lag, d - 1, lag)
+        cross = P[j][:, others]
+        blocks = P[others, :, others] - np.einsum("kil,kim->ilm", cross, map_j)
+        target = Q[others, :, j] - np.einsum("kil,k->il", map_j, own_target)
+        gain = np.einsum("il,il->i", target, np.linalg.solve(blocks, target[..., None])[..., 0])
+        statistic[others, j] = (gain / lag) / ((restricted - gain) / freedom)
+    return statistic

@@ -1,0 +1,172 @@
+"""PC-stable on a correlation matrix (Spirtes & Glymour 1991; Colombo & Maathuis 2014).
+
+i and j are separated by S where √(n − |S| − 3) |atanh r_ij.S| <= z, the quantile 1 − α/2 of the
+normal distribution. Levels |S| = 0, 1, … run over all pairs at once, with
+
+    r_ij.Sk = (r_ij.S − r_ik.S r_jk.S) / √((1 − r_ik.S²)(1 − r_jk.S²)).
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
+from notears_pfl.baselines.moments import Site
+from notears_pfl.baselines.pdag import Pdag, complete, members
+from notears_pfl.errors import InputError
+from notears_pfl.model.types import Array, Mask
+
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Undirected edges, and what separated the pairs without one.
+
+    Attributes
+    ----------
+    edges : ndarray of bool, shape (d, d)
+        Symmetric.
+    strength : ndarray of shape (d, d)
+        Smallest test statistic √(n − |S| − 3) |atanh r_ij.S| over all tests of a pair.
+    separators : dict of (int, int) to int
+        For i < j without an edge, the set S with the smallest statistic at the level at which
+        they were separated; pairs in the order of that statistic.
+    """
+
+    edges: Mask
+    strength: Array
+    separators: dict[tuple[int, int], int]
+
+    def n_edges(self) -> int:
+        """Count the edges."""
+        return int(self.edges.sum()) // 2
+
+
+def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True) -> ClassFit:
+    """Learn an equivalence class from one site.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n, d), or tuple (U, n)
+        Samples, or their second moment of shape (d, d) and number.
+    alpha : float
+        Level of the tests, between 0 and 1.
+    max_condition : int
+        Largest conditioning set.
+    center : bool
+        Subtract the mean of each column of the samples.
+    """
+    if not 0 < alpha < 1:
+        msg = f"alpha: needed a number between 0 and 1, found {alpha}. Pass a level such as 0.01."
+        raise InputError(msg)
+    R, n = _checked(x, max_condition, center)
+    return _directed(skeleton(R, n, float(norm.isf(alpha / 2)), max_condition))
+
+
+def pc_with_edges(
+    x: Site, n_edges: int, *, max_condition: int = 3, center: bool = True
+) -> ClassFit:
+    """Learn with the smallest α, found by bisection of z, that leaves at least ``n_edges``.
+
+    Other parameters are those of :func:`pc`. No test removes an edge at z = 0, so that only
+    ``n_edges`` beyond d(d − 1)/2 cannot be met.
+    """
+    R, n = _checked(x, max_condition, center)
+
+    def learn(z: float) -> Skeleton:
+        return skeleton(R, n, z, max_condition)
+
+    marginal = skeleton(R, n, np.inf, 0).strength
+    high = low = float(marginal[np.triu_indices(len(R), k=1)].max())
+    while learn(low).n_edges() < n_edges and low > 0:
+        high, low = low, low / 2 if low > 1e-3 else 0.0
+    return _directed(sparsest(learn, Skeleton.n_edges, n_edges, low, high))
+
+
+def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
+    """Remove the edges that some set separates, level by level.
+
+    ``R`` of shape (d, d) holds correlations of ``n`` samples, ``z`` is the critical value. At
+    every level the neighbours are those before it, so the order of variables does not matter.
+    """
+    d = len(R)
+    edges = ~np.eye(d, dtype=bool)
+    strength = np.full((d, d), np.inf)
+    separators: dict[tuple[int, int], int] = {}
+    for level in range(max_condition + 1):
+        i, j, S = _tests(edges, level)
+        if not len(i):
+            break
+        statistic = np.sqrt(n - level - 3) * np.abs(np.arctanh(_partial(R, i, j, S)))
+        np.minimum.at(strength, (i, j), statistic)
+        strength = np.minimum(strength, strength.T)
+        separating = np.flatnonzero(statistic <= z)
+        for test in separating[np.argsort(statistic[separating], kind="stable")].tolist():
+            pair = (int(min(i[test], j[test])), int(max(i[test], j[test])))
+            separators.setdefault(pair, sum(1 << k for k in S[test].tolist()))
+        edges = edges & (strength > z)
+    return Skeleton(edges, strength, separators)
+
+
+def _tests(edges: Mask, level: int) -> tuple[Indices, Indices, Indices]:
+    """Pairs (i, j) and sets S, (n_tests, level), of j's fellow neighbours of i.
+
+    Without a set, every pair once.
+    """
+    if level == 0:
+        i, j = np.nonzero(np.triu(edges))
+        return i, j, np.empty((len(i), 0), dtype=np.intp)
+    first, rest = [], []
+    for node in range(len(edges)):
+        around = np.flatnonzero(edges[node])
+        subsets = np.array(list(combinations(around, level + 1)), dtype=np.intp)
+        for position in range((level + 1) * bool(len(subsets))):
+            first.append(np.full(len(subsets), node))
+            rest.append(np.roll(subsets, -position, axis=1))
+    if not first:
+        return (np.empty(0, dtype=np.intp),) * 2 + (np.empty((0, level), dtype=np.intp),)
+    chosen = np.concatenate(rest)
+    return np.concatenate(first), chosen[:, 0], chosen[:, 1:]
+
+
+def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
+    """Partial correlations of the pairs (i, j) given the rows of S, kept below 1."""
+    if not S.shape[1]:
+        return np.clip(R[i, j], -1 + 1e-15, 1 - 1e-15)
+    k, others = S[:, 0], S[:, 1:]
+    ij, ik, jk = (_partial(R, a, b, others) for a, b in ((i, j), (i, k), (j, k)))
+    return np.clip((ij - ik * jk) / np.sqrt((1 - ik**2) * (1 - jk**2)), -1 + 1e-15, 1 - 1e-15)
+
+
+def _directed(found: Skeleton) -> ClassFit:
+    """Direct colliders, then what follows from them.
+
+    i — k — j with i, j not adjacent is a collider unless k is in their separator. The most
+    clearly separated pairs go first; a collider that contradicts an earlier one is left out.
+    """
+    graph = Pdag.from_mask(found.edges)
+    adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    for (i, j), separator in found.separators.items():
+        for k in members(adjacent[i] & adjacent[j] & ~separator):
+            if not (graph.parents[i] | graph.parents[j]) >> k & 1:
+                graph.direct(i, k)
+                graph.direct(j, k)
+    return extended(complete(graph), found.strength)
+
+
+def _checked(x: Site, max_condition: int, center: bool) -> tuple[Array, int]:
+    R, n = correlations(x, center=center)
+    if max_condition < 0:
+        msg = f"max_condition: needed 0 or more, found {max_condition}."
+        raise InputError(msg)
+    if n <= max_condition + 3:
+        msg = (
+            f"a test given {max_condition} variables needs more than {max_condition + 3} samples; "
+            f"found {n}. Lower max_condition or bring more samples."
+        )
+        raise InputError(msg)
+    return R, n

@@ -1,0 +1,51 @@
+"""The figure of the comparison shows every method and connection with both tests."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from notears_pfl.report.comparison_figure import MOST_OWN, comparison_figure
+
+METHODS = ("pfl", "sig", "granger")
+
+
+def made_up(n_own):
+    pairs = [("published", "INS.R", "INS.L", np.nan)]
+    pairs += [("overlap", "THA.L", f"R{i}", "MDD only") for i in range(n_own)]
+    pairs += [("overlap", "THA.L", "CAU.R", "both")]
+    rows = [(*pair, method) for pair in pairs for method in METHODS]
+    table = pd.DataFrame(rows, columns=["source", "from", "to", "found_in", "method"])
+    return table.assign(
+        n_draws=20,
+        count_MDD=14,
+        count_HC=4,
+        difference=0.5,
+        low=0.2,
+        high=0.7,
+        p_z=0.00001,
+        p_permutation=0.0301,
+    )
+
+
+@pytest.mark.parametrize("n_own", [0, 2])
+def test_there_is_a_panel_per_method_and_a_row_per_connection(n_own):
+    figure = comparison_figure(made_up(n_own), ("MDD", "HC"), "majority")
+
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["NOTEARS-PFL", "NOTEARS-SIG", "Granger causality"]
+    labels = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert labels == ["INS.R → INS.L", *(f"THA.L → R{i}" for i in range(n_own))]
+    for axes in figure.axes:
+        markers = [line for line in axes.lines if line.get_marker() != "None"]
+        assert [line.get_xdata()[0] for line in markers] == [0.5] * (1 + n_own)
+        texts = [text.get_text() for text in axes.texts]
+        assert texts == ["14:4", "<.0001", ".0301"] * (1 + n_own) + ["draws", "p_z", "p_perm"]
+
+
+def test_the_caption_says_what_to_trust_and_what_is_not_shown():
+    figure = comparison_figure(made_up(MOST_OWN + 3), ("MDD", "HC"), "all")
+
+    caption = figure.get_supxlabel()
+    assert "Trust the permutation test" in caption
+    assert "20 draws of MDD that have the connection at all sites" in caption
+    assert "3 more are in the table" in caption

@@ -1,0 +1,135 @@
+COMPARISON = config["comparison"]
+DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
+DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
+
+
+wildcard_constraints:
+    draw=r"\d+",
+
+
+rule compare_draws:
+    input:
+        cohort=rules.cohort.output.participants,
+    output:
+        draws="results/compare/draws.tsv",
+        sites="results/compare/draw_sites.tsv",
+    log:
+        "logs/compare_draws.log",
+    conda:
+        "../../envs/compare.yaml"
+    params:
+        groups=tuple(GROUPS),
+        sites=SITES,
+        sizes=DRAW_SIZES,
+        draws=DRAWS,
+        seed=config["seed"],
+        code=code_of("compare_draws"),
+    message:
+        "Comparison: who is in which draw"
+    script:
+        "../../scripts/compare_draws.py"
+
+
+rule compare_connections:
+    input:
+        published=COMPARISON["connections"],
+        overlap=rules.overlap.output.overlap,
+    output:
+        connections="results/compare/connections.tsv",
+    log:
+        "logs/compare_connections.log",
+    conda:
+        "../../envs/compare.yaml"
+    params:
+        rois=SELECTED,
+        code=code_of("compare_connections"),
+    message:
+        "Comparison: the connections to test"
+    script:
+        "../../scripts/compare_connections.py"
+
+
+rule compare_networks:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=rules.fit_networks.input.series,
+    output:
+        edges="results/compare/draws/draw-{draw}_edges.tsv",
+        networks="results/compare/draws/draw-{draw}_networks.tsv",
+        cost="results/compare/draws/draw-{draw}_cost.tsv",
+    log:
+        "logs/compare_networks/draw-{draw}.log",
+    conda:
+        "../../envs/compare.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+    params:
+        participants=PARTICIPANTS,
+        groups=tuple(GROUPS),
+        sites=SITES,
+        sizes=DRAW_SIZES,
+        rois=SELECTED,
+        scale=config["network"]["scale"],
+        baselines=COMPARISON["baselines"],
+        methods={
+            "estimator": config["network"]["estimator"],
+            "max_condition": COMPARISON["pc"]["max_condition"],
+            **COMPARISON["granger"],
+        },
+        seed=config["seed"],
+        code=code_of("compare_networks"),
+    message:
+        "Comparison: all methods on draw {wildcards.draw}"
+    script:
+        "../../scripts/compare_networks.py"
+
+
+rule proportion_tests:
+    input:
+        cohort=rules.cohort.output.participants,
+        draws=rules.compare_draws.output.draws,
+        sites=rules.compare_draws.output.sites,
+        connections=rules.compare_connections.output.connections,
+        edges=expand(rules.compare_networks.output.edges, draw=DRAWS),
+        networks=expand(rules.compare_networks.output.networks, draw=DRAWS),
+        cost=expand(rules.compare_networks.output.cost, draw=DRAWS),
+    output:
+        tests="results/compare/proportion_tests.tsv",
+        edges="results/compare/edges.tsv",
+        cost="results/compare/cost.tsv",
+    log:
+        "logs/proportion_tests.log",
+    conda:
+        "../../envs/compare.yaml"
+    params:
+        groups=tuple(GROUPS),
+        sites=SITES,
+        presence=COMPARISON["presence"],
+        permutations=COMPARISON["permutations"],
+        seed=config["seed"],
+        code=code_of("proportion_tests"),
+    message:
+        "Comparison: tests of every connection by every method"
+    script:
+        "../../scripts/proportion_tests.py"
+
+
+rule proportion_figure:
+    input:
+        tests=rules.proportion_tests.output.tests,
+    output:
+        png="results/compare/figure_proportions.png",
+        svg="results/compare/figure_proportions.svg",
+    log:
+        "logs/proportion_figure.log",
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=tuple(GROUPS),
+        presence=COMPARISON["presence"],
+        code=code_of("proportion_figure"),
+    message:
+        "Comparison: figure of the differences between the groups"
+    script:
+        "../../scripts/proportion_figure.py"
