@@ -114,3 +114,16 @@ def finished(finished_run, tmp_path):
     """Give a copy of the finished study that may be changed."""
     shutil.copytree(finished_run.path, tmp_path / "study")
     return StudyFolder(tmp_path / "study")
+
+
+@pytest.fixture(scope="session")
+def full_run(tmp_path_factory):
+    """Give a study of eight short scans that was run to its end, to be looked at only."""
+    study = new_study(tmp_path_factory.mktemp("full"))
+    few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
+    study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
+    # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
+    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
+    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
+    study.run()
+    return study

@@ -7,8 +7,6 @@ import pytest
 
 from notears_pfl.io.tables import read_table
 
-from .conftest import new_study
-
 SUBJECTS = [f"{s}{g}{n:03d}" for s in ("COI", "HUH") for g in ("MDD", "HC") for n in (1, 2)]
 FINDINGS = [
     "analysis/connection_counts.tsv",
@@ -23,19 +21,6 @@ FINDINGS = [
     "cohort/participants.tsv",
     "cohort/table_one.tsv",
 ]
-
-
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory):
-    """Give a study of eight short scans that was run to its end."""
-    study = new_study(tmp_path_factory.mktemp("full"))
-    few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
-    study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
-    # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
-    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
-    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
-    study.run()
-    return study
 
 
 def test_the_study_ends_in_its_findings(full_run):
@@ -80,15 +65,19 @@ def test_a_second_run_does_nothing(full_run):
 
 
 FITS = {"fit_networks", "fit_networks_other_scale"}
-ANALYSES = {"degree", "overlap", "scale_audit", "truth"}
-FROM_COHORT = {"cohort", "fit_networks_true_series"} | FITS | ANALYSES
+# Every change of a setting or a finding shows in the report.
+PAGE = {"report_index"}
+FIGURES = {"report_degree", "report_networks", "report_overlap", "report_truth"}
+ANALYSES = {"degree", "edge_motion", "overlap", "scale_audit", "truth"} | FIGURES | PAGE
+OF_SUBJECTS = {"report_cohort", "report_motion", "report_subjects"}
+FROM_COHORT = {"cohort", "fit_networks_true_series"} | OF_SUBJECTS | FITS | ANALYSES
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"analysis__edge_threshold": 0.35}, ANALYSES),
-        ({"analysis__top_rois": 5}, {"degree"}),
+        ({"analysis__top_rois": 5}, {"degree", "report_degree"} | PAGE),
         ({"network__scale": "roi"}, FITS | {"fit_networks_true_series"} | ANALYSES),
         ({"cohort__discovery_share": 0.6}, FROM_COHORT),
         ({"preproc__clean__band_hz": [0.01, 0.09]}, {"clean_timeseries"} | FROM_COHORT),

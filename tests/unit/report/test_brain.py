@@ -1,3 +1,5 @@
+"""Arrows on a glass brain."""
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd

@@ -1,3 +1,5 @@
+"""Arrows on a circle."""
+
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch

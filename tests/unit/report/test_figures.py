@@ -57,9 +57,7 @@ def test_a_site_without_connections_of_its_own_says_so(tables):
     alone = tables["site_specific"]
     counts = alone[alone["group"] == "MDD"]["site"].value_counts()
 
-    shown = words(
-        site_specific_figure(alone[alone["site"] != "COI"], "MDD", SITES, tables["rois"])
-    )
+    shown = words(site_specific_figure(alone[alone["site"] != "COI"], "MDD", SITES, tables["rois"]))
 
     assert "MDD at COI alone: no connection" in shown
     assert f"MDD at KUT alone: {counts['KUT']} connection" in shown

@@ -14,7 +14,7 @@ from notears_pfl.report.sections.provenance import provenance_section, read_benc
 from notears_pfl.report.sections.quality import outliers, quality_section
 from notears_pfl.report.sections.truth import truth_section
 
-from .toy import SITES, blank_pictures, toy_findings, toy_origin
+from .toy import GROUPS, SITES, blank_pictures, toy_findings, toy_origin
 
 
 @pytest.fixture(scope="module")
@@ -167,17 +167,24 @@ def test_only_a_phantom_has_a_truth(findings, pictures):
 
 
 def test_what_was_not_run_says_how_to_run_it(pictures):
-    assert "snakemake --cores all comparison" in comparison_section(None, pictures).missing
+    assert "snakemake --cores all comparison" in comparison_section(None, GROUPS, pictures).missing
     assert "snakemake --cores all simulation" in simulations_section(None, None, pictures).missing
 
 
 def test_a_comparison_that_was_run_is_shown(pictures):
-    tests = pd.DataFrame({"connection": ["INS.R → INS.L"], "method": ["PC"], "p_value": [0.0123]})
+    row = {
+        "source": "published", "from": "INS.R", "to": "INS.L", "method": "pc", "n_draws": 20,
+        "count_MDD": 9, "count_HC": 2, "difference": 0.35, "low": 0.07, "high": 0.57,
+        "p_z": 0.0061, "p_permutation": 0.21, "q_permutation": 0.4, "note": "KUT: few",
+    }  # fmt: skip
 
-    section = comparison_section(tests, pictures)
+    content = comparison_section(pd.DataFrame([row]), GROUPS, pictures).content
 
-    assert not section.missing
-    assert texts(section.content["tests"]) == [["INS.R → INS.L", "PC", "0.0123"]]
+    assert texts(content["tests"]) == [
+        ["INS.R → INS.L", "published", "pc", "9/20", "2/20", "+0.35", "+0.07 to +0.57", "0.21",
+         "0.4", "0.0061"]
+    ]  # fmt: skip
+    assert content["notes"] == ["KUT: few"]
 
 
 def test_simulations_that_were_run_are_summed_up(pictures):
