@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 # Both tools write their caches and call each other by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test lint lock docs unlock cancel clean
+.PHONY: help run test lint browser lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
 	@echo "make test    linters, snakemake --lint and the tests"
 	@echo "make lint    the linters alone"
+	@echo "make browser install Chromium, which the tests of the report open (Debian, as root)"
 	@echo "make docs    rewrite the generated parts of the documentation"
 	@echo "make unlock  after a run was killed: cancel its jobs on a cluster, release its lock"
 	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock"
@@ -22,9 +23,18 @@ run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
 	@snakemake --cores all --workflow-profile workflow/profiles/local
 
-test: lint
+test: lint browser
 	@echo "==> Running the tests"
 	@python -m pytest
+
+# The tests of the report need a browser. Without one, and without the right to install it, they
+# are skipped, but not in continuous integration.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
+	    echo "==> Installing Chromium for the tests of the report"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; \
+	  } || echo "No Chromium, and no right to install it: tests of the report will be skipped."
 
 lint: $(READY)
 	@echo "==> Running the linters"
@@ -57,6 +67,7 @@ docs: $(READY)
 	@snakemake --quiet all --cores all --workflow-profile workflow/profiles/local \
 	  results/phantom/figure_cohort.png
 	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png
+	@cp results/report/figures/overlap.png docs/report_overlap.png
 
 unlock: $(READY) cancel
 	@snakemake --unlock

@@ -65,15 +65,19 @@ def test_a_second_run_does_nothing(full_run):
 
 
 FITS = {"fit_networks", "fit_networks_other_scale"}
-ANALYSES = {"degree", "overlap", "scale_audit", "truth"}
-FROM_COHORT = {"cohort", "fit_networks_true_series"} | FITS | ANALYSES
+# Every change of a setting or a finding shows in the report.
+PAGE = {"report_index"}
+FIGURES = {"report_degree", "report_networks", "report_overlap", "report_truth"}
+ANALYSES = {"degree", "edge_motion", "overlap", "scale_audit", "truth"} | FIGURES | PAGE
+OF_SUBJECTS = {"report_cohort", "report_motion", "report_subjects"}
+FROM_COHORT = {"cohort", "fit_networks_true_series"} | OF_SUBJECTS | FITS | ANALYSES
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"analysis__edge_threshold": 0.35}, ANALYSES),
-        ({"analysis__top_rois": 5}, {"degree"}),
+        ({"analysis__top_rois": 5}, {"degree", "report_degree"} | PAGE),
         ({"network__scale": "roi"}, FITS | {"fit_networks_true_series"} | ANALYSES),
         ({"cohort__discovery_share": 0.6}, FROM_COHORT),
         ({"preproc__clean__band_hz": [0.01, 0.09]}, {"clean_timeseries"} | FROM_COHORT),

@@ -64,15 +64,24 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert fit["SiteOrder"] == ["PITT", "YALE"]
     assert fit["EdgesChangedByReverseSiteOrder"] == 0
 
+    page = (series_study.path / "results/report/index.html").read_text()
+    assert "Preprocessing is not part of this study" in page
+    assert "Head motion is not known" in page
+    subjects = series_study.path / "results/report/subjects"
+    assert len(list(subjects.glob("site-*/sub-*.html"))) == 21
+
     assert series_study.jobs() == {}
     series_study.edit_config(analysis__top_rois=5)
-    assert series_study.jobs() == {"degree": 1}
+    assert series_study.jobs() == {"degree": 1, "report_degree": 1, "report_index": 1}
     series_study.edit_config(network__estimator__threshold=0.4)
     fits = {"fit_networks": 2, "fit_networks_other_scale": 2}
-    assert series_study.jobs() == {**fits, "degree": 1, "overlap": 1, "scale_audit": 1}
+    analyses = dict.fromkeys(("degree", "edge_motion", "overlap", "scale_audit"), 1)
+    page = {"report_degree": 1, "report_networks": 2, "report_overlap": 1, "report_index": 1}
+    assert series_study.jobs() == {**fits, **analyses, **page}
     series_study.edit_config(analysis__top_rois=10, network__estimator__threshold=0.3)
     series_study.edit_config(preproc__clean__band_hz=[0.02, 0.1])
-    assert series_study.jobs() == {}
+    # The page shows all settings, whether or not they have a part in it.
+    assert series_study.jobs() == {"report_index": 1}
 
 
 def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_study, table):

@@ -15,6 +15,8 @@ rule compare_draws:
         sites="results/compare/draw_sites.tsv",
     log:
         "logs/compare_draws.log",
+    benchmark:
+        "logs/compare_draws.benchmark.tsv"
     conda:
         "../../envs/compare.yaml"
     params:
@@ -38,6 +40,8 @@ rule compare_connections:
         connections="results/compare/connections.tsv",
     log:
         "logs/compare_connections.log",
+    benchmark:
+        "logs/compare_connections.benchmark.tsv"
     conda:
         "../../envs/compare.yaml"
     params:
@@ -59,6 +63,8 @@ rule compare_networks:
         cost="results/compare/draws/draw-{draw}_cost.tsv",
     log:
         "logs/compare_networks/draw-{draw}.log",
+    benchmark:
+        "logs/compare_networks/draw-{draw}.benchmark.tsv"
     conda:
         "../../envs/compare.yaml"
     threads: 1
@@ -100,6 +106,8 @@ rule proportion_tests:
         cost="results/compare/cost.tsv",
     log:
         "logs/proportion_tests.log",
+    benchmark:
+        "logs/proportion_tests.benchmark.tsv"
     conda:
         "../../envs/compare.yaml"
     params:
@@ -123,6 +131,8 @@ rule proportion_figure:
         svg="results/compare/figure_proportions.svg",
     log:
         "logs/proportion_figure.log",
+    benchmark:
+        "logs/proportion_figure.benchmark.tsv"
     conda:
         "../../envs/report.yaml"
     params:

@@ -15,10 +15,12 @@ HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
 # but never asks for it: as inputs, they would be run or brought up to date.
 EXTRAS = [
     "results/compare/proportion_tests.tsv",
+    "results/compare/edges.tsv",
     "results/compare/figure_proportions.png",
     "results/simulate/wins.tsv",
     "results/simulate/cost.tsv",
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
+    *sorted(map(str, Path("results/compare/draws").glob("draw-*_edges.tsv"))),
 ]
 
 

@@ -54,7 +54,7 @@ def motion_association(
 def _connectivity(table: pd.DataFrame, pairs: pd.DataFrame) -> np.ndarray:
     """Fisher's z of the correlations of one subject, shape (pairs,)."""
     correlation = np.corrcoef(table.to_numpy(dtype=float), rowvar=False)
-    starts, ends = (table.columns.get_indexer(pairs[end]) for end in ("from", "to"))
+    starts, ends = (table.columns.get_indexer(pd.Index(pairs[end])) for end in ("from", "to"))
     return np.asarray(np.arctanh(np.clip(correlation[starts, ends], -CLOSEST, CLOSEST)))
 
 

@@ -82,8 +82,8 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
         _draw_arrows(axis, arrows, places)
         points = np.array(list(places.values())).reshape(-1, 2)
         axis.scatter(
-            *points.T, s=9, c=[colours[lobe] for lobe in shown["lobe"]], edgecolors="white",
-            linewidths=0.4, zorder=20,
+            points[:, 0], points[:, 1], s=9, c=[colours[lobe] for lobe in shown["lobe"]],
+            edgecolors="white", linewidths=0.4, zorder=20,
         )  # fmt: skip
         _name_hubs(axis, arrows, places)
         if view == "z":
@@ -128,7 +128,7 @@ def _name_hubs(
     ]
     for name in pd.Series(ends, dtype=object).value_counts().index[:most]:
         axis.annotate(
-            name, places[name], xytext=(2.5, 2.5), textcoords="offset points", fontsize=6.5,
+            name, tuple(places[name]), xytext=(2.5, 2.5), textcoords="offset points", fontsize=6.5,
             zorder=30,
             bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
         )  # fmt: skip

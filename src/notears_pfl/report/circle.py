@@ -44,7 +44,7 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
         axis.add_patch(
             Wedge(
                 (0, 0), RING, angle - 0.46 * width, angle + 0.46 * width, width=RING - RADIUS,
-                facecolor=colours[rois.loc[name, "lobe"]], linewidth=0,
+                facecolor=colours[rois["lobe"][str(name)]], linewidth=0,
             )
         )  # fmt: skip
         _write_name(axis, str(name), angle, name in busy)

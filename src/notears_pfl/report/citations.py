@@ -22,7 +22,9 @@ class Work:
         entry = dict(self.fields)
         place = entry.get("journal") or entry.get("booktitle") or entry.get("note", "")
         numbers = ", ".join(
-            part for part in (entry.get("volume"), entry.get("pages", "").replace("--", "–")) if part
+            part
+            for part in (entry.get("volume"), entry.get("pages", "").replace("--", "–"))
+            if part
         )
         year = f" {entry['year']}" if "year" in entry else ""
         authors = entry["author"].replace(" and ", "; ")
@@ -48,7 +50,8 @@ _WORKS = (
     Work(
         "liu_notears_pfl", "unpublished", "Liu et al.",
         (
-            ("author", "Liu, Shuai and Guo, Xiao and Qi, Shun and Wang, Huaning and Chang, Xiangyu"),
+            ("author", "Liu, Shuai and Guo, Xiao and Qi, Shun and Wang, Huaning and Chang, "
+             "Xiangyu"),
             ("title", "Learning Personalized Brain Functional Connectivity of MDD Patients from "
              "Multiple Sites via Federated Bayesian Networks"),
             ("note", "Preprint"),
@@ -113,8 +116,8 @@ _WORKS = (
     ),
     _article(
         "molder2021snakemake", "Mölder et al. 2021",
-        author="M{\\\"o}lder, Felix and Jablonski, Kim Philipp and Letcher, Brice and Hall, Michael "
-        "B. and Tomkins-Tinch, Christopher H. and others",
+        author="Mölder, Felix and Jablonski, Kim Philipp and Letcher, Brice and Hall, Michael B. "
+        "and Tomkins-Tinch, Christopher H. and others",
         title="Sustainable data analysis with Snakemake",
         journal="F1000Research", volume="10", pages="33", year="2021",
     ),

@@ -55,7 +55,7 @@ def flow_figure(flow: pd.DataFrame, cohort: pd.DataFrame, groups: tuple[str, str
         Patients and controls.
     """
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(11, 5.6))
+        figure = Figure(figsize=(9.5, 5.2))
         for axis, group in zip(figure.subplots(1, 2), groups, strict=True):
             _draw_flow(axis, flow[flow["group"] == group], cohort[cohort["group"] == group])
             axis.set_title(group, fontweight="bold")
@@ -78,7 +78,7 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
         if len(gone):
             reasons = gone["exclusion"].map(reason_kind).value_counts()
             lines = [f"{len(gone)} left out", *(f"{n} {kind}" for kind, n in reasons.items())]
-            axis.plot([0.30, 0.60], [height, height], color=GREY, linewidth=1)
+            axis.plot([0.30, 0.80], [height, height], color=GREY, linewidth=1, zorder=1)
             _box(axis, 0.80, height, "\n".join(textwrap.fill(line, 26) for line in lines))
     axis.set_xlim(0, 1)
     axis.set_ylim(-0.06, 1)
@@ -93,7 +93,7 @@ def _counts(flow: pd.DataFrame, step: str) -> str:
 
 def _box(axis: Axes, x: float, y: float, text: str, bold: bool = False) -> None:
     axis.text(
-        x, y, text, ha="center", va="center", fontsize=8, zorder=3,
+        x, y, text, ha="center", va="center", fontsize=8.5, zorder=3,
         linespacing=1.35, color=INK,
         bbox={
             "boxstyle": "round,pad=0.5", "facecolor": "#f4f7fb" if bold else "white",

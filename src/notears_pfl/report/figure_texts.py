@@ -1,7 +1,7 @@
 """What each figure of the page shows, in words: for the reader, and for who cannot see it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from notears_pfl.report.embed import Picture, embed_picture
@@ -59,51 +59,54 @@ def figure_words(name: str, findings: Findings) -> tuple[str, str]:
             f"{n} connections of {group} that exactly one of {len(findings.sites)} sites has "
             f"(n = {findings.n_subjects[group]} discovery subjects over all sites).",
         )
-    return dict(_single(findings))[name]
+    return _single(findings)[name]
 
 
-def _single(findings: Findings) -> Iterator[tuple[str, tuple[str, str]]]:
+def _single(findings: Findings) -> dict[str, tuple[str, str]]:
     """Words of the figures that a study has one of."""
-    cohort, groups = findings.cohort, findings.groups
-    n_found = {group: int((cohort["group"] == group).sum()) for group in groups}
-    people = " and ".join(f"{n} {group}" for group, n in n_found.items())
+    cohort, groups, n_sites = findings.cohort, findings.groups, len(findings.sites)
+    people = " and ".join(f"{(cohort['group'] == group).sum()} {group}" for group in groups)
     discovery = " and ".join(f"{n} {group}" for group, n in findings.n_subjects.items())
-    yield "cohort_flow", (
-        "Flow of subjects from the table of participants to discovery and validation, by group",
-        f"From the table of participants to the two halves of the study (n = {people}), with the "
-        "number at each site.",
-    )
-    yield "cohort_motion", (
-        "Mean framewise displacement and share of moved volumes of each subject by site and group",
-        f"Head motion of every subject (n = {people}); lines are medians of those included, dashed "
-        "lines the limits of the study.",
-    )
-    yield "overlap", (
-        f"Connections present at all sites, {groups[0]} on the left and {groups[1]} on the right, "
-        "on a circle by lobe and on a glass brain",
-        f"Connections that all {len(findings.sites)} sites have (n = {discovery} discovery "
-        "subjects). Vermilion: in this group only; grey: in both groups.",
-    )
-    yield "degree", (
-        f"Out and in degrees of the regions of highest degree, {groups[0]} against {groups[1]}",
-        f"Degrees summed over {len(findings.sites)} sites (n = {discovery} discovery subjects); "
-        "every region that is in the top list of either group.",
-    )
-    yield "truth", (
-        "Precision, recall and F-score of the learned networks against the phantom's truth",
-        "A point is a group at a site (or a group, for connections of all sites); lines are means.",
-    )
-    yield "figure_cohort", (
-        "The phantom: a T1w head, one BOLD image per site, true networks, one subject's movement",
-        "The phantom cohort: anatomy, scanners, true networks, and what movement does.",
-    )
-    yield "figure_proportions", (
-        "Proportion tests of the tested connections by method, with intervals",
-        "How much more often each method finds a connection in patients than in controls.",
-    )
-    for experiment in ("variables", "sites", "perturbation"):
-        yield f"simulation_{experiment}", (
-            f"Four metrics of all methods against the number or level of: {experiment}",
-            f"Simulations: {experiment}. Points are means over runs, bars reach from the smallest "
-            "to the largest.",
+    simulations = {
+        f"simulation_{what}": (
+            f"Four metrics of all methods against: {what}",
+            f"Simulations: {what}. Points are means over runs; bars, smallest to largest.",
         )
+        for what in ("variables", "sites", "perturbation")
+    }
+    return simulations | {
+        "cohort_flow": (
+            "Flow of subjects from the table of participants to the two halves, by group",
+            "From the table of participants to the two halves of the study "
+            f"(n = {people}), with the number at each site.",
+        ),
+        "cohort_motion": (
+            "Mean framewise displacement and share of moved volumes of each subject",
+            f"Head motion of every subject (n = {people}) by site and group; lines are medians of "
+            "those included, dashed lines the limits of the study.",
+        ),
+        "overlap": (
+            f"Connections present at all sites, {groups[0]} left and {groups[1]} right, on a "
+            "circle by lobe and on a glass brain",
+            f"Connections that all {n_sites} sites have (n = {discovery} discovery subjects). "
+            "Vermilion: in this group only; grey: in both groups.",
+        ),
+        "degree": (
+            f"Degrees of the regions of highest degree, {groups[0]} against {groups[1]}",
+            f"Degrees summed over {n_sites} sites (n = {discovery} discovery subjects); every "
+            "region that is in the top list of either group.",
+        ),
+        "truth": (
+            "Precision, recall and F-score of the learned networks against the truth",
+            "A point is a group at a site (or a group, for connections of all sites); lines are "
+            "means.",
+        ),
+        "figure_cohort": (
+            "The phantom: a T1w head, a BOLD image per site, true networks, movement",
+            "The phantom cohort: anatomy, scanners, true networks, and what movement does.",
+        ),
+        "figure_proportions": (
+            "Proportion tests of the tested connections by method, with intervals",
+            "How much more often each method finds a connection in patients than in controls.",
+        ),
+    }

@@ -1,6 +1,7 @@
 """Figures of the findings: connections of all sites, and connections of one site only."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -31,7 +32,7 @@ def overlap_figure(
     """
     with mpl.rc_context(RC):
         figure = Figure(figsize=(13, 9.4))
-        rows = figure.subfigures(2, 1, height_ratios=[9, 0.5])
+        rows: Any = figure.subfigures(2, 1, height_ratios=[9, 0.5])
         for column, group in zip(rows[0].subfigures(1, 2), groups, strict=True):
             own = overlap[overlap["found_in"] == f"{group} only"]
             both = overlap[overlap["found_in"] == "both"]
@@ -43,7 +44,10 @@ def overlap_figure(
                 fontweight="bold",
             )
             upper, lower = column.subfigures(2, 1, height_ratios=[3, 1.05])
-            draw_circle(upper.subplots(), arrows, rois)
+            circle = upper.subplots()
+            draw_circle(circle, arrows, rois)
+            if not arrows:
+                circle.text(0, 0, "no connection at every site", ha="center", fontsize=10)
             draw_brain(list(lower.subplots(1, 3)), arrows, rois)
         kinds = [
             Line2D([], [], color=VERMILION, linewidth=1.6, label="this group only"),

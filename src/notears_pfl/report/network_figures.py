@@ -1,6 +1,7 @@
 """Figures of one network: on a glass brain, on a circle by lobe, as a matrix of weights."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -91,7 +92,7 @@ def brain_rows(panels: Sequence[tuple[str, Sequence[Arrow]]], rois: pd.DataFrame
     """Draw one row of three views per panel, a panel being a title and its arrows."""
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9.5, 0.5 + 3.1 * len(panels)))
-        rows = figure.subfigures(len(panels) + 1, 1, height_ratios=[3.1] * len(panels) + [0.4])
+        rows: Any = figure.subfigures(len(panels) + 1, 1, height_ratios=[3.1] * len(panels) + [0.4])
         for row, (title, arrows) in zip(rows, panels, strict=False):
             row.suptitle(title, fontsize=10, fontweight="bold")
             draw_brain(list(row.subplots(1, 3)), arrows, rois)

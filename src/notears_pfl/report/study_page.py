@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from notears_pfl.analysis.stability import draw_stability
 from notears_pfl.io.tables import read_table
 from notears_pfl.report.embed import Picture
 from notears_pfl.report.findings import Findings
@@ -22,6 +23,7 @@ from notears_pfl.report.sections.truth import truth_section
 
 EXTRA_TABLES = {
     "results/compare/proportion_tests.tsv": "proportion_tests",
+    "results/compare/edges.tsv": "drawn_networks",
     "results/simulate/wins.tsv": "simulation_wins",
     "results/simulate/cost.tsv": "simulation_cost",
 }
@@ -39,9 +41,18 @@ class Extras:
 
 
 def read_extras(paths: Iterable[str]) -> Extras:
-    """Read the files of :data:`EXTRA_TABLES` that are among ``paths``; PNGs are pictures."""
+    """Read the files of :data:`EXTRA_TABLES` that are among ``paths``; PNGs are pictures.
+
+    Stability comes from the networks of the draws, where there are any.
+    """
     tables = {EXTRA_TABLES[path]: read_table(path) for path in paths if path in EXTRA_TABLES}
-    return Extras(**tables, pictures=[path for path in paths if path.endswith(".png")])
+    drawn = tables.pop("drawn_networks", None)
+    edges = [read_table(path) for path in paths if path.endswith("_edges.tsv")]
+    stability = None
+    if drawn is not None and edges:
+        stability = draw_stability(pd.concat(edges, ignore_index=True), drawn, "pfl")
+    pictures = [path for path in paths if path.endswith(".png")]
+    return Extras(**tables, stability=stability, pictures=pictures)
 
 
 def study_page(
@@ -61,7 +72,7 @@ def study_page(
         quality_section(findings),
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
-        comparison_section(extras.proportion_tests, pictures),
+        comparison_section(extras.proportion_tests, findings.groups, pictures),
         simulations_section(extras.simulation_wins, extras.simulation_cost, pictures),
         truth_section(findings, pictures),
         limits_section(findings, extras.proportion_tests is not None),

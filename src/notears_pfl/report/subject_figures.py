@@ -9,7 +9,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.signal import periodogram
 
-from notears_pfl.report.style import BLUE, GREEN, GREY, INK, ORANGE, RC, VERMILION, lobe_colours
+from notears_pfl.report.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RC,
+    SKY,
+    VERMILION,
+    lobe_colours,
+)
 
 # Framewise displacement beyond which a volume counts as moved, mm; as in the quality figures.
 MOVED_MM = 0.5
@@ -32,8 +42,14 @@ def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) ->
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9, 6))
         axes = figure.subplots(4, 1, sharex=True)
-        for name, colour, line in zip("xyz", (BLUE, VERMILION, GREEN), ("-", "--", "-."), strict=True):
-            style = {"color": colour, "linestyle": line, "linewidth": 1, "label": name}
+        looks = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))
+        for name, (colour, line) in zip("xyz", looks, strict=True):
+            style: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "linewidth": 1,
+                "label": name,
+            }
             axes[0].plot(seconds, motion[f"trans_{name}"], **style)
             axes[1].plot(seconds, np.rad2deg(motion[f"rot_{name}"]), **style)
         axes[0].legend(ncols=3, fontsize=7, loc="upper left")
@@ -42,8 +58,14 @@ def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) ->
         moved = fd > MOVED_MM
         axes[2].plot(seconds[moved], fd[moved], "v", color=VERMILION, markersize=4)
         axes[2].axhline(MOVED_MM, color=VERMILION, linestyle="--", linewidth=1)
-        axes[2].annotate("0.5 mm", (1, MOVED_MM), xycoords=("axes fraction", "data"), fontsize=7,
-                         ha="right", va="bottom")
+        axes[2].annotate(
+            "0.5 mm",
+            (1, MOVED_MM),
+            xycoords=("axes fraction", "data"),
+            fontsize=7,
+            ha="right",
+            va="bottom",
+        )
         axes[3].plot(seconds[1:], confounds["dvars_percent"].iloc[1:], color=INK, linewidth=1)
         for axis, label in zip(
             axes, ("translation, mm", "rotation, °", "FD, mm", "DVARS, %"), strict=True
@@ -71,7 +93,12 @@ def carpet_figure(carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: f
             shown = (values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
             end = tr * len(series)
             axis.imshow(
-                shown, cmap="gray", vmin=-2, vmax=2, aspect="auto", interpolation="nearest",
+                shown,
+                cmap="gray",
+                vmin=-2,
+                vmax=2,
+                aspect="auto",
+                interpolation="nearest",
                 extent=(0, end, len(order), 0),
             )
             strip = np.array([mpl.colors.to_rgb(colours[rois.loc[r, "lobe"]]) for r in order])
@@ -129,15 +156,22 @@ def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> F
         ):
             axis.bar(places[mask], coverage[mask], color=colour, width=0.9, label=label)
         axis.axhline(limit, color=VERMILION, linestyle="--", linewidth=1, label=f"limit {limit:g}")
+        names = [str(name) for name in coverage.index]
         low = [i for i in places if coverage.iloc[i] < max(limit, 0.8)]
         for i in low[:20]:
-            axis.annotate(str(coverage.index[i]), (i, coverage.iloc[i]), rotation=90, fontsize=6,
-                          ha="center", va="bottom")
+            axis.annotate(
+                names[i],
+                (i, coverage.iloc[i]),
+                rotation=90,
+                fontsize=6,
+                ha="center",
+                va="bottom",
+            )
         axis.set_xticks([])
         axis.set_xlabel(f"{len(coverage)} regions, in the atlas's order")
         axis.set_ylabel("coverage")
         axis.set_ylim(0, 1.05)
-        axis.legend(ncols=3, fontsize=7, loc="lower left")
+        figure.legend(ncols=3, fontsize=7, loc="outside upper right")
     return figure  # fmt: skip
 
 
@@ -147,20 +181,22 @@ def registration_figure(slices: Mapping[str, Any]) -> Figure:
     ``slices`` holds, for each plane, the image (slices, rows, columns), ``<plane>_outline``
     (1 the brain's, 2 the white matter's) and ``<plane>_mm``.
     """
-    colours = mpl.colors.ListedColormap([ORANGE, "#56B4E9"])
+    colours = mpl.colors.ListedColormap([ORANGE, SKY])
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9, 3.1))
+        figure = Figure(figsize=(9, 1.9))
         axes = figure.subplots(1, sum(len(slices[plane]) for plane in PLANES))
         shown = ((plane, k) for plane in PLANES for k in range(len(slices[plane])))
         for axis, (plane, k) in zip(axes, shown, strict=True):
             axis.imshow(slices[plane][k], cmap="gray", vmin=0, vmax=255)
             outline = np.ma.masked_equal(slices[f"{plane}_outline"][k], 0)
             axis.imshow(outline, cmap=colours, vmin=1, vmax=2, interpolation="nearest")
-            axis.set_title(f"{'zyx'[PLANES.index(plane)]} = {slices[f'{plane}_mm'][k]:.0f}", fontsize=7)
+            axis.set_title(
+                f"{'zyx'[PLANES.index(plane)]} = {slices[f'{plane}_mm'][k]:.0f}", fontsize=7
+            )
             axis.set_axis_off()
         handles = [
             mpl.patches.Patch(color=ORANGE, label="outline of the brain"),
-            mpl.patches.Patch(color="#56B4E9", label="outline of white matter"),
+            mpl.patches.Patch(color=SKY, label="outline of white matter"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7)
     return figure

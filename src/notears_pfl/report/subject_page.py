@@ -32,12 +32,12 @@ class SubjectRecord:
 
     row: pd.Series
     report: Mapping[str, Any]
-    raw: pd.DataFrame | None
-    clean: pd.DataFrame | None
-    motion: pd.DataFrame | None
-    confounds: pd.DataFrame | None
-    t1w_slices: Mapping[str, Any] | None
-    bold_slices: Mapping[str, Any] | None
+    raw: pd.DataFrame | None = None
+    clean: pd.DataFrame | None = None
+    motion: pd.DataFrame | None = None
+    confounds: pd.DataFrame | None = None
+    t1w_slices: Mapping[str, Any] | None = None
+    bold_slices: Mapping[str, Any] | None = None
 
 
 def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
@@ -48,15 +48,15 @@ def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
         for kind, path in files.items()
         if report["status"] == "ok" and Path(path).stat().st_size
     }
-    tables = {
-        kind: read_table(usable[kind]) if kind in usable else None
+    parts: dict[str, Any] = {
+        kind: read_table(usable[kind])
         for kind in ("raw", "clean", "motion", "confounds")
+        if kind in usable
     }
-    slices = {
-        f"{kind}_slices": dict(np.load(usable[kind])) if kind in usable else None
-        for kind in ("t1w", "bold")
-    }
-    return SubjectRecord(row=row, report=report, **tables, **slices)
+    for kind in ("t1w", "bold"):
+        if kind in usable:
+            parts[f"{kind}_slices"] = dict(np.load(usable[kind]))
+    return SubjectRecord(row=row, report=report, **parts)
 
 
 def subject_page(
@@ -141,7 +141,7 @@ def _parts(
             _picture(
                 registration_figure(slices),
                 f"{of} of {name} with outlines",
-                f"The {of}; outlines come from the image it was registered to. mm.",
+                f"The {of}; outlines come from the image it was registered to. Places in mm.",
             )
             if slices is not None
             else not_here

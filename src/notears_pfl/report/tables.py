@@ -76,5 +76,5 @@ def cell(value: Any, form: str = "") -> Cell:
     if isinstance(value, bool):
         return Cell("yes" if value else "no")
     if isinstance(value, int | float):
-        return Cell(format(value, form or "g"), float(value))
+        return Cell(format(value, form or "g").replace("-", "−"), float(value))
     return Cell(str(value))

@@ -28,7 +28,9 @@ def truth_figure(truth: pd.DataFrame) -> Figure:
     """
     with mpl.rc_context(RC):
         figure = Figure(figsize=(10.5, 3.8))
-        for axis, (score, title) in zip(figure.subplots(1, 3, sharey=True), SCORES.items()):
+        for axis, (score, title) in zip(
+            figure.subplots(1, 3, sharey=True), SCORES.items(), strict=True
+        ):
             for offset, (stage, (label, colour, marker)) in zip(
                 (-0.15, 0.15), STAGES.items(), strict=True
             ):

@@ -111,9 +111,7 @@ def toy_tables(n_per_cell=4):
         "other_networks": toy_networks(rois, seed=0),
         "edges": edges,
         "flow": flow_table(blank),
-        "table_one": table_one(
-            cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]
-        ),
+        "table_one": table_one(cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]),
         "degree": degree,
         "degree_top": top,
         "degree_totals": degree_totals(degree, top, GROUPS),
@@ -184,9 +182,7 @@ def blank_pictures(findings):
     ]
     pixel = io.BytesIO()
     Image.new("RGB", (1, 1), "grey").save(pixel, "PNG")
-    return {
-        name: embed_picture(pixel, name, *figure_words(name, findings)) for name in names
-    }
+    return {name: embed_picture(pixel, name, *figure_words(name, findings)) for name in names}
 
 
 def toy_origin():

@@ -16,19 +16,32 @@ NOT_RUN = (
 
 
 def comparison_section(
-    tests: pd.DataFrame | None, pictures: Mapping[str, Picture]
+    tests: pd.DataFrame | None, groups: tuple[str, str], pictures: Mapping[str, Picture]
 ) -> Section:
     """Proportion tests of every connection and method, and their figure."""
     title = "Comparison with other methods"
     if tests is None:
         return Section("comparison", title, missing=NOT_RUN.format(target="comparison"))
-    titles = {column: str(column).replace("_", " ") for column in tests}
-    formats = {c: ".3g" for c in tests if pd.api.types.is_float_dtype(tests[c])}
-    caption = f"Two-sample proportion tests ({len(tests)} of a connection by a method)"
-    table = page_table("proportions", caption, tests, titles, formats, interactive=True)
-    return Section(
-        "comparison", title, {"tests": table, "picture": pictures.get("figure_proportions")}
+    shown = tests.assign(
+        connection=tests["from"] + " → " + tests["to"],
+        interval=[f"{low:+.2f} to {high:+.2f}" for low, high in tests[["low", "high"]].to_numpy()],
     )
+    for group in groups:
+        shown[group] = [f"{k}/{n}" for k, n in tests[[f"count_{group}", "n_draws"]].to_numpy()]
+    titles = {
+        "connection": "connection", "source": "tested because", "method": "method",
+        groups[0]: f"{groups[0]}: draws", groups[1]: f"{groups[1]}: draws",
+        "difference": "difference", "interval": "95 % interval",
+        "p_permutation": "p, permutation", "q_permutation": "q, permutation",
+        "p_z": "p, z-test of the paper",
+    }  # fmt: skip
+    formats = {"difference": "+.2f", "p_permutation": ".3g", "q_permutation": ".3g", "p_z": ".2g"}
+    n_draws = int(tests["n_draws"].max())
+    caption = f"Connections found in draws of validation subjects (n = {n_draws} draws)"
+    table = page_table("proportions", caption, shown, titles, formats, interactive=True)
+    notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
+    picture = pictures.get("figure_proportions")
+    return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
 
 
 def simulations_section(

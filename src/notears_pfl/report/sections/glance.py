@@ -50,7 +50,7 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
 def _learned(findings: Findings) -> Iterator[str]:
     patients, controls = findings.groups
     counts = findings.tables["counts"].set_index(["result", "who"])
-    edges = counts.loc["edges over all sites", "directed"]
+    edges = counts["directed"]["edges over all sites"]
     yield (
         f"{edges[patients]} directed edges over the {len(findings.sites)} networks of {patients} "
         f"and {edges[controls]} over those of {controls}."
@@ -60,7 +60,9 @@ def _learned(findings: Findings) -> Iterator[str]:
         own = overlap[overlap["found_in"] == f"{group} only"]
         if len(own):
             strongest = own.loc[own[f"weight_{group}"].abs().sort_values().index[::-1]].head(4)
-            named = ", ".join(f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"]))
+            named = ", ".join(
+                f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"], strict=True)
+            )
             more = " among others" if len(own) > len(strongest) else ""
             yield f"At every site in {group} only: {named}{more}."
         else:
@@ -68,20 +70,22 @@ def _learned(findings: Findings) -> Iterator[str]:
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
+        roi, degree = first["roi"], first["degree"]
         yield (
-            f"{group}: most edges leave {first.loc['out', 'roi']} "
-            f"({first.loc['out', 'degree']}) and enter {first.loc['in', 'roi']} "
-            f"({first.loc['in', 'degree']}), summed over the sites."
+            f"{group}: most edges leave {roi['out']} ({degree['out']}) and enter {roi['in']} "
+            f"({degree['in']}), summed over the sites."
         )
 
 
 def _careful(findings: Findings) -> Iterator[str]:
     share = findings.tables["scale_audit"]["share_same_direction"].dropna()
     if len(share):
+        low, high = f"{share.min():.0%}", f"{share.max():.0%}"
+        span = low if low == high else f"{low} to {high}"
         yield (
-            f"Arrows rest on the scale of the data: on the other scale {share.min():.0%} to "
-            f"{share.max():.0%} of the shared connections, by site and group, keep their "
-            "direction. The connection table says which."
+            f"Arrows rest on the scale of the data: on the other scale {span} of the shared "
+            "connections, by site and group, keep their direction. The table of connections says "
+            "which."
         )
     else:
         yield "No connection is shared with the networks on the other scale: trust no direction."
@@ -105,7 +109,9 @@ def _imbalance(table_one: pd.DataFrame) -> Iterator[str]:
     motion = table_one[table_one["variable"] == "mean_fd_mm"]
     apart = motion[motion["smd"].abs() > UNBALANCED]
     if len(apart):
-        named = ", ".join(f"{site} ({d:+.2f})" for site, d in zip(apart["site"], apart["smd"]))
+        named = ", ".join(
+            f"{site} ({d:+.2f})" for site, d in zip(apart["site"], apart["smd"], strict=True)
+        )
         yield (
             "Patients and controls moved differently at "
             f"{named} (standardised mean difference of framewise displacement, patients minus "

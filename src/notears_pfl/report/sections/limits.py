@@ -7,7 +7,7 @@ from notears_pfl.report.page import Section
 
 
 def limits_section(findings: Findings, compared: bool) -> Section:
-    """What a reader must know before believing; ``compared`` says that the comparison was run."""
+    """Say what to know before believing; ``compared``: whether the comparison was run."""
     return Section("limits", "Limits", {"limits": list(_limits(findings, compared))})
 
 

@@ -1,6 +1,6 @@
 """Methods: a paragraph from the steps that really ran, with references."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
 import pandas as pd
@@ -8,6 +8,9 @@ import pandas as pd
 from notears_pfl.report.citations import bibliography, cite
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page import Section
+
+# Gives a citation of works by their keys, and remembers that they were cited.
+Citing = Callable[..., str]
 
 # Works that stand behind a step of preprocessing, by the key of its sentence.
 BEHIND_STEPS = {
@@ -22,8 +25,7 @@ SCALES = {
 }
 PENALTIES = {
     "edgewise": "an edge-wise group penalty that ties the sites' weights of each edge",
-    "chain": "the paper's group-fused penalty over neighbouring sites, in the order "
-    "{order}",
+    "chain": "the paper's group-fused penalty over neighbouring sites, in the order {order}",
 }
 
 
@@ -64,12 +66,12 @@ def step_sentences(reports: pd.DataFrame) -> dict[str, str]:
         if len(counts) == 1 and counts.iloc[0] == len(reports):
             sentences[str(step)] = str(counts.index[0])
         else:
-            each = [f"{text.rstrip('.')} ({n} subjects)" for text, n in counts.items()]
+            each = [f"{str(text).rstrip('.')} ({n} subjects)" for text, n in counts.items()]
             sentences[str(step)] = "; ".join(each) + "."
     return sentences
 
 
-def _preprocessing(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def _preprocessing(findings: Findings, behind: Citing) -> Iterator[str]:
     ok = [r["methods"] for r in findings.reports.values() if "methods" in r]
     if not ok:
         yield "Series of the regions were taken as they were; images were not part of this study."
@@ -81,7 +83,7 @@ def _preprocessing(findings: Findings, behind) -> Iterator[str]:  # type: ignore
         yield f"{sentence.rstrip('.')} {behind(*works)}." if works else sentence
 
 
-def _cohort(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def _cohort(findings: Findings, behind: Citing) -> Iterator[str]:
     limits, share = findings.config["cohort"]["limits"], findings.config["cohort"]
     cohort = findings.cohort
     yield (
@@ -99,7 +101,7 @@ def _cohort(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-unt
     )
 
 
-def _networks(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def _networks(findings: Findings, behind: Citing) -> Iterator[str]:
     fit = findings.fits[findings.groups[0]]
     penalty = PENALTIES[fit["Settings"]["penalty"]].format(order=", ".join(fit["SiteOrder"]))
     atlas = (
@@ -127,7 +129,7 @@ def _networks(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-u
     yield f"Edges of absolute weight below {fit['Settings']['threshold']:g} were dropped."
 
 
-def _analyses(findings: Findings, behind) -> Iterator[str]:  # type: ignore[no-untyped-def]
+def _analyses(findings: Findings, behind: Citing) -> Iterator[str]:
     threshold = findings.config["analysis"]["edge_threshold"]
     yield (
         "A connection counts as present where its absolute weight exceeds "

@@ -53,7 +53,7 @@ def edge_records(findings: Findings, stability: pd.DataFrame | None) -> list[dic
     """Everything known of each connection that any network has, ready for JSON."""
     present = np.any([n.to_numpy() != 0 for n in findings.networks.values()], axis=0)
     names = findings.rois.index
-    motion = findings.tables["edge_motion"].set_index(["from", "to"])
+    motion = findings.tables["edge_motion"].set_index(["from", "to"]).to_dict("index")
     stable = None if stability is None else stability.set_index(["group", "from", "to"])["share"]
     records = []
     for i, j in zip(*np.nonzero(present), strict=True):
@@ -74,13 +74,22 @@ def edge_records(findings: Findings, stability: pd.DataFrame | None) -> list[dic
                 g: float(stable.get((g, start, end), 0.0)) for g in findings.groups
             }
         records.append(record | _direction(record))
-    return records
+    return sorted(records, key=lambda record: _interest(record, findings))
+
+
+def _interest(record: Mapping[str, Any], findings: Findings) -> tuple[int, float]:
+    """Order of the table: at every site of one group only, of both, at more sites, stronger."""
+    where = found_where(record, findings.groups, len(findings.sites))
+    kinds = [f"every site, {group} only" for group in findings.groups] + ["every site, both"]
+    weights = [w for sites in record["weights"].values() for w in sites.values()]
+    rank = kinds.index(where) if where in kinds else len(kinds) + 100 - len(weights)
+    return rank, -float(np.mean(np.abs(weights)))
 
 
 def _region(rois: pd.DataFrame, name: str) -> str:
     side = {"L": "left", "R": "right"}.get(name.rsplit(".", 1)[-1], "")
-    full = f"{rois.loc[name, 'name']}, {side}" if side else str(rois.loc[name, "name"])
-    return f"{full} ({rois.loc[name, 'lobe']})"
+    full = ", ".join(part for part in (rois["name"][name], side) if part)
+    return f"{full} ({rois['lobe'][name]})"
 
 
 def _weights(
@@ -103,10 +112,12 @@ def _direction(record: Mapping[str, Any]) -> dict[str, int]:
     return {"n_networks": len(has), "n_common": same + turned, "n_same": same}
 
 
-def _motion(motion: pd.DataFrame, start: str, end: str) -> dict[str, float] | None:
-    if (start, end) not in motion.index or pd.isna(motion.loc[(start, end), "r"]):
+def _motion(
+    motion: Mapping[Any, Mapping[Any, Any]], start: str, end: str
+) -> dict[str, float] | None:
+    row = motion.get((start, end))
+    if row is None or pd.isna(row["r"]):
         return None
-    row = motion.loc[(start, end)]
     return {"r": round(float(row["r"]), 2), "p": float(row["p"]), "n": int(row["n"])}
 
 
@@ -119,9 +130,7 @@ def direction_flag(record: Mapping[str, Any]) -> str:
     return "turned" if not record["n_same"] else "mixed"
 
 
-def _edge_table(
-    findings: Findings, edges: list[dict[str, Any]], with_stability: bool
-) -> PageTable:
+def _edge_table(findings: Findings, edges: list[dict[str, Any]], with_stability: bool) -> PageTable:
     n = len(findings.sites)
     columns = [Column("connection"), Column("from lobe"), Column("to lobe")]
     for group in findings.groups:
@@ -133,8 +142,8 @@ def _edge_table(
     for record in edges:
         row = [
             Cell(_button(f"{record['from']} → {record['to']}")),
-            cell(findings.rois.loc[record["from"], "lobe"]),
-            cell(findings.rois.loc[record["to"], "lobe"]),
+            cell(findings.rois["lobe"][record["from"]]),
+            cell(findings.rois["lobe"][record["to"]]),
         ]
         for group in findings.groups:
             weights = list(record["weights"].get(group, {}).values())
@@ -186,7 +195,7 @@ def _audit_table(findings: Findings) -> PageTable:
     }
     return page_table(
         "scale_audit",
-        "How far directions rest on the scale of the data",
+        "Directions on the other scale, and what sorting alone would give",
         findings.tables["scale_audit"],
         titles,
         formats,

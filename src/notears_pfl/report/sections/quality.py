@@ -65,16 +65,18 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
     cohort = findings.cohort
     columns = [Column("participant"), Column("site"), Column("group"), Column("status")]
     rows = []
-    for index, subject in cohort.iterrows():
+    for place, (_, subject) in enumerate(cohort.iterrows()):
         row = [
-            Cell(link(subject["participant_id"], subject_address(subject)), subject["participant_id"]),
+            Cell(
+                link(subject["participant_id"], subject_address(subject)), subject["participant_id"]
+            ),
             cell(subject["site"]),
             cell(subject["group"]),
             _status(subject),
         ]
         for name in shown:
             made = cell(_number(subject[name]), FIGURES[name][1])
-            row.append(Cell(made.text, made.order, bool(flags[name][index])))
+            row.append(Cell(made.text, made.order, bool(flags[name].iloc[place])))
         rows.append(row)
     columns += [Column(FIGURES[name][0], numeric=True) for name in shown]
     caption = f"Quality of every subject (n = {len(cohort)})"

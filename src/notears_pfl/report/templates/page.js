@@ -17,7 +17,7 @@ function filterControl(table, column, label) {
   for (const text of [...new Set(texts)].sort()) select.append(element("option", text, { value: text }));
   select.addEventListener("change", () => {
     const chosen = select.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    column.search(chosen ? `^\\s*${chosen}( ⚑)?\\s*$` : "", true, false).draw();
+    column.search(chosen ? `^\\s*${chosen}(\\s*⚑)?\\s*$` : "", true, false).draw();
   });
   return select;
 }

@@ -1,0 +1,162 @@
+"""The page in a real browser: quiet, offline, usable with mouse, keyboard and phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from notears_pfl.report.study_page import Extras, study_page
+
+from .toy import blank_pictures, toy_findings, toy_origin
+
+N_SUBJECTS = 713
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """Write the page of a study of 714 subjects."""
+    findings = toy_findings(n_per_cell=119)
+    text = study_page(findings, blank_pictures(findings), Extras(), toy_origin())
+    path = tmp_path_factory.mktemp("page") / "index.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def open_page(chromium, path, width):
+    """Open a page; give it with everything that it complained of or asked the network for."""
+    page = chromium.new_page(viewport={"width": width, "height": 800})
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if is_network(request) else 0)
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    return page, complaints
+
+
+def is_network(request):
+    return not request.url.startswith(("file:", "data:", "blob:"))
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, page_file):
+    page, complaints = open_page(chromium, page_file, 1280)
+    yield page, complaints
+    page.close()
+
+
+@pytest.fixture
+def page(opened):
+    return opened[0]
+
+
+def test_the_page_is_quiet_and_asks_nothing_of_the_network(opened):
+    assert opened[1] == []
+
+
+def test_713_subjects_are_shown_page_by_page_and_leave_the_page_small(page, page_file):
+    assert page.locator("#table-subjects tbody tr").count() == 15
+    assert "of 714" in page.locator("#quality .dt-info").inner_text()
+    assert page_file.stat().st_size < 4e6
+
+
+def test_a_column_sorts_by_number_when_its_head_is_pressed(page):
+    head = page.locator("#table-subjects thead th", has_text="mean FD, mm")
+    column = page.locator("#table-subjects thead th").all_inner_texts()
+    place = next(i for i, text in enumerate(column) if "mean FD" in " ".join(text.split()))
+
+    head.click()
+    head.click()
+
+    cells = page.locator(f"#table-subjects tbody tr td:nth-child({place + 1})").all_inner_texts()
+    values = [float(cell.replace("⚑", "")) for cell in cells]
+    assert values[0] == 0.71
+    assert values == sorted(values, reverse=True)
+
+
+def test_search_and_filter_narrow_the_table_of_subjects(page):
+    page.locator("#quality .dt-search input").fill("KUTHC00")
+    found = page.locator("#table-subjects tbody tr").count()
+    page.locator("#quality .dt-search input").fill("")
+
+    page.get_by_label("Show only: status").select_option("failed")
+    failed = page.locator("#table-subjects tbody tr").all_inner_texts()
+    page.get_by_label("Show only: status").select_option("")
+
+    assert found == 9
+    assert len(failed) == 1
+    assert "sub-HUHHC119" in failed[0]
+
+
+def test_a_pressed_connection_shows_its_sites_weights_and_flags(page):
+    first = page.locator("#table-edges tbody tr button").first
+    name = first.inner_text()
+
+    first.click()
+
+    dialog = page.locator("#edge-dialog")
+    assert dialog.get_by_role("heading").inner_text() == name
+    assert dialog.locator("tbody tr").count() == 6
+    assert "same direction" in dialog.inner_text()
+    assert "Motion: across 22 subjects" in dialog.inner_text()
+    assert "Stability: not computed" in dialog.inner_text()
+    dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()
+
+
+def test_a_connection_opens_and_closes_with_the_keyboard(page):
+    page.locator("#table-edges tbody tr button").nth(1).focus()
+
+    page.keyboard.press("Enter")
+    was_open = page.locator("#edge-dialog").is_visible()
+    page.keyboard.press("Escape")
+
+    assert was_open
+    assert not page.locator("#edge-dialog").is_visible()
+
+
+def test_the_chosen_network_is_shown_and_the_others_are_not(page):
+    page.locator("#choose-group").select_option("HC")
+    page.locator("#choose-site").select_option("KUT")
+
+    shown = page.locator(".network:visible")
+    assert shown.count() == 1
+    assert shown.get_attribute("data-network") == "HC|KUT"
+
+
+def test_a_reason_with_markup_is_shown_as_text(page):
+    assert "only 4 volumes <b>" in page.locator("#cohort").inner_text()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_serious_problem_of_accessibility_is_found(chromium, page_file, width):
+    page, _ = open_page(chromium, page_file, width)
+
+    found = Axe().run(page).response["violations"]
+
+    page.close()
+    serious = [
+        (problem["id"], problem["nodes"][0]["html"])
+        for problem in found
+        if problem["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_a_phone_scrolls_down_and_never_sideways(chromium, page_file):
+    page, _ = open_page(chromium, page_file, 390)
+
+    widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    page.locator("nav a", has_text="Important nodes").click()
+    page.wait_for_timeout(300)
+    top = page.locator("#nodes").bounding_box()["y"]
+
+    page.close()
+    assert widths[0] <= widths[1]
+    assert -5 < top < 200
+
+
+def test_a_printed_page_shows_every_connection(page):
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    rows = page.locator("#table-edges tbody tr").count()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+
+    assert rows == 27

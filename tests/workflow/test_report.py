@@ -1,0 +1,91 @@
+"""The report of a finished study: everything in one page, and what a rerun picks up."""
+
+import subprocess
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+FIGURES = ["cohort_flow", "cohort_motion", "degree", "overlap", "truth"]
+FIGURES += [f"site_specific_group-{group}" for group in ("MDD", "HC")]
+FIGURES += [
+    f"network_group-{group}_site-{site}_{kind}"
+    for group in ("MDD", "HC")
+    for site in ("COI", "HUH")
+    for kind in ("brain", "circle", "matrix")
+]
+
+
+@pytest.fixture(scope="module")
+def page(full_run):
+    return (full_run.path / "results/report/index.html").read_text()
+
+
+def test_a_run_ends_in_one_page_of_modest_size(page):
+    assert 1e6 < len(page.encode()) < 20e6
+    for part in ("glance", "cohort", "quality", "networks", "nodes", "truth", "methods"):
+        assert f'<section id="{part}"' in page
+
+
+def test_every_figure_is_a_file_of_pixels_and_one_of_shapes_and_is_in_the_page(full_run, page):
+    for name in FIGURES:
+        png = full_run.path / f"results/report/figures/{name}.png"
+        with Image.open(png) as image:
+            assert image.width > 600, name
+        assert "<svg" in png.with_suffix(".svg").read_text()[:600], name
+        assert f"figures/{name}.svg" in page
+
+
+def test_every_subject_has_a_page_with_its_registrations(full_run):
+    cohort = pd.read_csv(full_run.path / "results/cohort/participants.tsv", sep="\t")
+
+    for row in cohort.itertuples():
+        folder = full_run.path / f"results/report/subjects/site-{row.site}"
+        text = (folder / f"{row.participant_id}.html").read_text()
+        assert text.count("data:image/webp;base64,") == 6
+
+
+def test_what_was_not_run_is_named_and_not_run(full_run, page):
+    assert "snakemake --cores all comparison" in page
+    assert "snakemake --cores all simulation" in page
+    assert not (full_run.path / "results/compare").exists()
+
+
+def test_the_page_tells_its_command_costs_and_checksums(full_run, page):
+    assert "--cores all" in page
+    assert "fit_networks_other_scale" in page
+    done = subprocess.run(
+        ["sha256sum", "--check", "--quiet", "results/report/checksums.txt"],
+        cwd=full_run.path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_results_of_other_targets_are_picked_up_by_a_rerun_of_the_page_alone(full_run):
+    file = full_run.path / "results/simulate/wins.tsv"
+    file.parent.mkdir()
+
+    file.write_text("experiment\tvalue\n")
+    jobs = full_run.jobs()
+    file.unlink()
+    file.parent.rmdir()
+
+    assert jobs == {"report_index": 1}
+
+
+def test_the_page_of_the_study_is_quiet_in_a_browser(full_run, chromium):
+    complaints = []
+    page = chromium.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url[:60]))
+
+    page.goto((full_run.path / "results/report/index.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.locator("#table-subjects a").first.click()
+    page.wait_for_selector("h1")
+    heading = page.locator("h1").inner_text()
+
+    page.close()
+    assert [text for text in complaints if not text.startswith(("file:", "data:"))] == []
+    assert heading.startswith("sub-")
