@@ -5,6 +5,8 @@ rule brain_template:
         brain="results/preproc/template/tpl-MNI152_desc-brain_mask.nii.gz",
     log:
         "logs/brain_template.log",
+    benchmark:
+        "logs/brain_template.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     params:

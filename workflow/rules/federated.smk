@@ -19,6 +19,8 @@ rule federated_networks:
         statements=expand("results/federated/sites/{site}/statement.md", site=SITES),
     log:
         "logs/federated_networks.log",
+    benchmark:
+        "logs/federated_networks.benchmark.tsv"
     conda:
         "../../envs/federated.yaml"
     params:
@@ -45,6 +47,8 @@ rule federated_agreement:
         table="results/federated/agreement.tsv",
     log:
         "logs/federated_agreement.log",
+    benchmark:
+        "logs/federated_agreement.benchmark.tsv"
     conda:
         "../../envs/federated.yaml"
     params:

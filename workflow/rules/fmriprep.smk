@@ -18,6 +18,8 @@ rule fmriprep_run:
         report="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.json",
     log:
         "logs/fmriprep_run/sub-{subject}.log",
+    benchmark:
+        "logs/fmriprep_run/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     threads: 1

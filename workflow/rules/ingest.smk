@@ -5,6 +5,8 @@ rule enrolment:
         participants="results/ingest/participants.tsv",
     log:
         "logs/enrolment.log",
+    benchmark:
+        "logs/enrolment.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:

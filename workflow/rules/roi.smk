@@ -22,6 +22,8 @@ rule fetch_aal:
         image="results/roi/AAL.nii",
     log:
         "logs/fetch_aal.log",
+    benchmark:
+        "logs/fetch_aal.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     params:

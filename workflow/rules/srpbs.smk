@@ -24,6 +24,8 @@ rule srpbs_subject:
         bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
     log:
         "logs/srpbs_subject/sub-{subject}.log",
+    benchmark:
+        "logs/srpbs_subject/sub-{subject}.benchmark.tsv"
     conda:
         "../../envs/preproc.yaml"
     threads: 1
@@ -49,6 +51,8 @@ rule srpbs_dataset:
         readme="results/bids/README",
     log:
         "logs/srpbs_dataset.log",
+    benchmark:
+        "logs/srpbs_dataset.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
     params:

@@ -21,6 +21,8 @@ rule validate_bids:
         report="results/bids_validation.json",
     log:
         "logs/validate_bids.log",
+    benchmark:
+        "logs/validate_bids.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     params:
