@@ -47,7 +47,7 @@ def cohort_and_series(rng, effect):
             for i in range(PER_GROUP):
                 name = f"sub-{site}{group}{i}"
                 shift = effect / 2 if group == GROUPS[0] else -effect / 2
-                series[name] = simulated_series(rng, rng.normal(0.3 + shift, 0.3))
+                series[name] = simulated_series(rng, rng.normal(0.12 + shift, 0.3))
                 rows.append((name, site, group, "validation"))
     return pd.DataFrame(rows, columns=["participant_id", "site", "group", "split"]), series
 
