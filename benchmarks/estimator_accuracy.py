@@ -119,13 +119,18 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--rows", type=Path, default=Path("accuracy.tsv"))
     parser.add_argument("--only", nargs="+", choices=["variables", "sites", "perturbation"])
+    parser.add_argument("--values", nargs="+", type=int, help="of d, K or p_l; all")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--sig-sites", type=int, help="sites of a run to score SIG on; all")
     parser.add_argument("--config", default="config/config.yaml")
     arguments = parser.parse_args()
     with open(arguments.config) as file:
         options = MethodOptions(**yaml.safe_load(file)["simulation"]["methods"])
-    points = [point for point in POINTS if arguments.only is None or point[0] in arguments.only]
+    points = [
+        point
+        for point in POINTS
+        if point[0] in (arguments.only or point) and point[1] in (arguments.values or point)
+    ]
     complete(arguments.rows, points, arguments.methods, options, arguments)
     rows = read_rows(arguments.rows)
     report(rows[(rows["seed"] == arguments.seed) & (rows["run"] <= arguments.runs)])

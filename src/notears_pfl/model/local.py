@@ -135,8 +135,8 @@ class Site:
         """Local weights W and their loss ½ tr (I − W)ᵀ U (I − W)."""
         W = self._steps(V, rho)
         # U W = U + ρD(V − W) wherever W is free, which saves the product.
-        pull = rho * np.sum(W * (self._D[:, None] * (V - W)))
-        return W, 0.5 * float(np.trace(self._U) - np.sum(self._U * W) + pull)
+        pull = rho * np.vdot(W, self._D[:, None] * (V - W))
+        return W, 0.5 * float(np.trace(self._U) - np.vdot(self._U, W) + pull)
 
     def score(self, W: Array, fold: int) -> Array:
         """Squared residuals of every ROI, summed over the fold's samples: (d,)."""
