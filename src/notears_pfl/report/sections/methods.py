@@ -138,7 +138,7 @@ def _analyses(findings: Findings, behind: Citing) -> Iterator[str]:
     )
     yield (
         "All networks were learned again on the other scale, and var- and R²-sortability "
-        f"computed {behind('reisach2021beware')}, to say how far directions rest on scale."
+        f"computed {behind('reisach2021beware', 'reisach2023scale')}, to say how far directions rest on scale."
     )
     yield (
         f"The study ran with NOTEARS-PFL {version('notears-pfl')} under Snakemake "
