@@ -54,7 +54,7 @@ _WORKS = (
              "Xiangyu"),
             ("title", "Learning Personalized Brain Functional Connectivity of MDD Patients from "
              "Multiple Sites via Federated Bayesian Networks"),
-            ("note", "Preprint"),
+            ("note", "Manuscript"),
         ),
     ),
     _proceedings(
@@ -77,6 +77,13 @@ _WORKS = (
         author="Reisach, Alexander G. and Seiler, Christof and Weichwald, Sebastian",
         title="Beware of the Simulated DAG! Causal Discovery Benchmarks May Be Easy to Game",
         booktitle="Advances in Neural Information Processing Systems", volume="34", year="2021",
+    ),
+    _proceedings(
+        "reisach2023scale", "Reisach et al. 2023",
+        author="Reisach, Alexander G. and Tami, Myriam and Seiler, Christof and Chambaz, Antoine "
+        "and Weichwald, Sebastian",
+        title="A Scale-Invariant Sorting Criterion to Find a Causal Order in Additive Noise Models",
+        booktitle="Advances in Neural Information Processing Systems", volume="36", year="2023",
     ),
     _article(
         "friston1996movement", "Friston et al. 1996",

@@ -136,9 +136,10 @@ def _analyses(findings: Findings, behind: Citing) -> Iterator[str]:
         f"{threshold:g}; it overlaps where every site of a group has it, and is site-specific "
         "where exactly one site has it. Degrees are numbers of edges, summed over sites."
     )
+    works = behind("reisach2021beware", "reisach2023scale")
     yield (
         "All networks were learned again on the other scale, and var- and R²-sortability "
-        f"computed {behind('reisach2021beware')}, to say how far directions rest on scale."
+        f"computed {works}, to say how far directions rest on scale."
     )
     yield (
         f"The study ran with NOTEARS-PFL {version('notears-pfl')} under Snakemake "
