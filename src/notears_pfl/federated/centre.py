@@ -21,6 +21,7 @@ START_S = 120
 POLL_S = 0.3
 # How long the engine may take to end a job whose fit has ended.
 END_S = 5
+MAX_FAILURES = 3
 
 
 def run_centre(kits: Path, federation: Federation, out: Path) -> None:
@@ -43,7 +44,7 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
 
 def _fit_until_done(session: Session, federation: Federation, out: Path) -> None:
     sites = list(federation.sites)
-    since, silent_from, progress = 0.0, time.monotonic(), -1
+    since, silent_from, progress, failures = 0.0, time.monotonic(), -1, 0
     while True:
         waited = time.monotonic() - silent_from
         absent = _wait_for(session, sites, since, federation.patience_s - waited)
@@ -55,7 +56,8 @@ def _fit_until_done(session: Session, federation: Federation, out: Path) -> None
         status = _run_job(session, federation, sites, out)
         if status["state"] == "finished":
             return
-        if status["state"] != "silent":
+        failures = failures + 1 if status["state"] == "not run" else 0
+        if status["state"] == "failed" or failures == MAX_FAILURES:
             raise FederatedError(status["message"])
         _say(f"{status['message']} Waiting for them.")
         since = time.time()
@@ -102,7 +104,8 @@ def _run_job(
     while (status := read_status(out)) is None:
         if _has_ended(session, job) and read_status(out) is None:
             # A site that left between two looks cannot be given the job.
-            return {"state": "silent", "message": "the engine could not run the fit."}
+            log = out / "state/server.log"
+            return {"state": "not run", "message": f"the engine could not run the fit; see {log}."}
         time.sleep(POLL_S)
     deadline = time.monotonic() + END_S
     while not _has_ended(session, job) and time.monotonic() < deadline:

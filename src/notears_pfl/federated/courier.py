@@ -124,7 +124,6 @@ class Courier:
                 name = self._sites[k]
                 if name not in replies:
                     continue
-                deadline = max(deadline, time.monotonic() + RETRY_S)
                 self.bytes_out[name] += len(bundles[name])
                 self.bytes_in[name] += len(replies[name])
                 if (answer := self._read(k, kind, replies[name])) is not None:

@@ -110,7 +110,7 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
         {
             "name": federation.name,
             "resource_spec": {},
-            "deploy_map": {"app": ["server", *sites]},
+            "deploy_map": {"centre": ["server"], "site": [*sites]},
             "min_clients": len(sites),
             "mandatory_clients": [*sites],
         },
@@ -118,8 +118,8 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
     )
     server = {**config, "server": {"task_request_interval": 0.02}, "workflows": [workflow]}
     client = {**config, "executors": [{"tasks": ["*"], "executor": executor}]}
-    write_json({**server, "components": []}, folder / "app/config/config_fed_server.json")
-    write_json({**client, "components": []}, folder / "app/config/config_fed_client.json")
+    write_json({**server, "components": []}, folder / "centre/config/config_fed_server.json")
+    write_json({**client, "components": []}, folder / "site/config/config_fed_client.json")
     return folder
 
 
@@ -139,7 +139,9 @@ def simulate(federation: Federation, site_files: str, out: Path) -> None:
         command = [sys.executable, "-m", "nvflare.cli", "simulator", str(job), "-w", str(workspace),
                    "-c", sites, "-n", n_sites, "-t", n_sites]  # fmt: skip
         log = out / "state/simulator.log"
-        with running(command, {SITE_FILE: site_files}, log) as process:
+        # The engine changes folders.
+        variables = {SITE_FILE: str(Path(site_files).resolve())}
+        with running(command, variables, log) as process:
             while process.poll() is None:
                 time.sleep(0.2)
     status = read_status(out)
