@@ -82,7 +82,7 @@ def test_changed_code_reruns_the_rules_that_use_it_and_no_others(pretended, file
         ({"type": "boolean"}, True, False),
         ({"type": "integer", "maximum": 3}, 3, 2),
         ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, 0.5, 0.505),
-        ({"oneOf": [{"enum": ["auto"]}, {"type": "number", "minimum": 0}]}, "auto", 1),
+        ({"oneOf": [{"const": "auto"}, {"type": "number", "minimum": 0}]}, "auto", 1),
         ({"type": "array", "items": {"enum": ["x", "y"]}}, [], ["x"]),
     ],
 )

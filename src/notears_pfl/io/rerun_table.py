@@ -115,8 +115,8 @@ def other_values(field: Schema, default: Any) -> list[Any]:
     """Values that a setting may take instead of ``default``, most modest first."""
     if "oneOf" in field:
         return [value for one in field["oneOf"] for value in other_values(one, default)]
-    if "enum" in field:
-        return [value for value in field["enum"] if value != default]
+    if "enum" in field or "const" in field:
+        return [value for value in field.get("enum", [field.get("const")]) if value != default]
     if field["type"] == "array":
         return [other for other in (default[:-1], default[1:]) if other] + _longer(field, default)
     if field["type"] == "boolean":
