@@ -5,8 +5,15 @@ import shutil
 import pytest
 import yaml
 
-from notears_pfl.io.rerun_table import Plan, other_values, pretend_finished, rerun_table, with_table
+from notears_pfl.io.rerun_table import (
+    MARKERS,
+    Plan,
+    other_values,
+    pretend_finished,
+    rerun_table,
+)
 from notears_pfl.io.schema import read_schema
+from notears_pfl.io.settings_table import with_table
 
 from .conftest import ROOT
 
@@ -35,7 +42,7 @@ def test_the_readme_holds_the_answers_for_every_setting(pretended):
 
     table = rerun_table(pretended, SCHEMA, config)
 
-    assert with_table(readme, table) == readme, "run make docs"
+    assert with_table(readme, table, MARKERS) == readme, "run make docs"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +89,7 @@ def test_changed_code_reruns_the_rules_that_use_it_and_no_others(pretended, file
         ({"type": "boolean"}, True, False),
         ({"type": "integer", "maximum": 3}, 3, 2),
         ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, 0.5, 0.505),
-        ({"oneOf": [{"enum": ["auto"]}, {"type": "number", "minimum": 0}]}, "auto", 1),
+        ({"oneOf": [{"const": "auto"}, {"type": "number", "minimum": 0}]}, "auto", 1),
         ({"type": "array", "items": {"enum": ["x", "y"]}}, [], ["x"]),
     ],
 )

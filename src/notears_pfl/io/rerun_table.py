@@ -20,11 +20,10 @@ import pandas as pd
 import yaml
 from snakemake.cli import main as snakemake_main
 
-from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.schema import Schema, read_schema
+from notears_pfl.io.settings_table import rewrite_readme
 
-BEGIN, END = "<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->"
-README = Path("config/README.md")
+MARKERS = ("<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->")
 # Another source of data is another study; the tables' paths say nothing, their content does.
 NOT_ASKED = ("source.", "sites", "rois.table", "rois.atlas", "rois.n_selected")
 # Small lists, so that there are few simulations to plan.
@@ -115,8 +114,8 @@ def other_values(field: Schema, default: Any) -> list[Any]:
     """Values that a setting may take instead of ``default``, most modest first."""
     if "oneOf" in field:
         return [value for one in field["oneOf"] for value in other_values(one, default)]
-    if "enum" in field:
-        return [value for value in field["enum"] if value != default]
+    if "enum" in field or "const" in field:
+        return [value for value in field.get("enum", [field.get("const")]) if value != default]
     if field["type"] == "array":
         return [other for other in (default[:-1], default[1:]) if other] + _longer(field, default)
     if field["type"] == "boolean":
@@ -127,12 +126,6 @@ def other_values(field: Schema, default: Any) -> list[Any]:
     near = [start + 1, start - 1, 1.01 * start, 0.99 * start, start + 0.01]
     numbers = [int(n) for n in near[:2]] if field["type"] == "integer" else near
     return [n for n in numbers if n != default and _within(field, n)]
-
-
-def with_table(text: str, table: str) -> str:
-    """Put ``table`` between the markers in ``text``."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
 
 
 def _first_plan(study: PretendedStudy, setting: tuple[str, Schema, Any]) -> Plan | None:
@@ -215,9 +208,7 @@ def main() -> None:
         study = pretend_finished(Path(folder), Path.cwd())
         config = yaml.safe_load((study.folder / "config/config.yaml").read_text(encoding="utf-8"))
         table = rerun_table(study, schema, config)
-    text = with_table(README.read_text(encoding="utf-8"), table)
-    with whole_file(README) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    rewrite_readme(table, MARKERS)
 
 
 if __name__ == "__main__":

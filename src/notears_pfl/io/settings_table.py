@@ -26,11 +26,19 @@ def settings_table(schema: Schema, defaults: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def with_table(text: str, table: str) -> str:
+def with_table(text: str, table: str, markers: tuple[str, str] = (BEGIN, END)) -> str:
     """Put ``table`` between the markers in ``text``."""
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+    begin, end = markers
+    before, rest = text.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+def rewrite_readme(table: str, markers: tuple[str, str] = (BEGIN, END)) -> None:
+    """Put ``table`` between the markers in config/README.md."""
+    text = with_table(README.read_text(encoding="utf-8"), table, markers)
+    with whole_file(README) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _rows(schema: Schema, defaults: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
@@ -73,9 +81,7 @@ def main() -> None:
     """Rewrite the table in config/README.md."""
     schema = read_schema("workflow/schemas/config.schema.yaml")
     defaults = yaml.safe_load(Path("config/config.yaml").read_text(encoding="utf-8"))
-    text = with_table(README.read_text(encoding="utf-8"), settings_table(schema, defaults))
-    with whole_file(README) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    rewrite_readme(settings_table(schema, defaults))
 
 
 if __name__ == "__main__":
