@@ -21,15 +21,12 @@ class Work:
         """One line for a list of references."""
         entry = dict(self.fields)
         place = entry.get("journal") or entry.get("booktitle") or entry.get("note", "")
-        numbers = ", ".join(
-            part
-            for part in (entry.get("volume"), entry.get("pages", "").replace("--", "–"))
-            if part
-        )
+        pages = entry.get("pages", "").replace("--", "–")
+        numbers = ":".join(part for part in (entry.get("volume"), pages) if part)
         year = f" {entry['year']}" if "year" in entry else ""
-        authors = entry["author"].replace(" and ", "; ")
-        parts = [f"{authors}. {entry['title']}.", f"{place}{year}"]
-        return " ".join(parts) + (f";{numbers}." if numbers else ".")
+        authors = entry["author"].replace(" and others", " et al.").replace(" and ", "; ")
+        said = f"{authors.rstrip('.')}. {entry['title'].rstrip('!')}. {place}{year}"
+        return f"{said};{numbers}." if numbers else f"{said}."
 
     @property
     def bibtex(self) -> str:

@@ -66,7 +66,7 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
     heights = {"found": 0.88, "preprocessed": 0.60, "included": 0.32}
     for step, height in heights.items():
         _box(axis, 0.30, height, _counts(flow, step), bold=True)
-    for step, x in (("discovery", 0.15), ("validation", 0.58)):
+    for step, x in (("discovery", 0.16), ("validation", 0.60)):
         _box(axis, x, 0.05, _counts(flow, step))
         _arrow(axis, (0.30, 0.32), (x, 0.05))
     failed = cohort["failure"].notna()
@@ -87,7 +87,8 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
 
 def _counts(flow: pd.DataFrame, step: str) -> str:
     sites = [f"{site} {n}" for site, n in zip(flow["site"], flow[step], strict=True)]
-    lines = textwrap.wrap(" · ".join(sites).replace(" ", "\xa0").replace("\xa0·\xa0", " · "), 34)
+    whole = [site.replace(" ", "\xa0") for site in sites]
+    lines = textwrap.wrap(", ".join(whole), 26)
     return "\n".join([f"{flow[step].sum()} {STEP_TITLES[step]}", *lines])
 
 

@@ -32,11 +32,13 @@ def brain_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figur
         Whose network it is, and from how many people.
     """
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9.5, 4))
-        draw_brain(list(figure.subplots(1, 3)), signed_arrows(network), rois)
+        figure = Figure(figsize=(9.5, 4), layout="none")
+        places = ((0.0, 0.36), (0.37, 0.26), (0.64, 0.36))
+        views = [figure.add_axes((left, 0.14, width, 0.72)) for left, width in places]
+        draw_brain(views, signed_arrows(network), rois)
         figure.suptitle(title, fontsize=10)
         figure.legend(
-            handles=[*SIGNS, *lobe_handles(rois)], loc="outside lower center", ncols=4, fontsize=7
+            handles=[*SIGNS, *lobe_handles(rois)], loc="lower center", ncols=4, fontsize=7
         )
     return figure
 
@@ -44,11 +46,11 @@ def brain_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figur
 def circle_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figure:
     """Draw the network on a circle; arguments as of :func:`brain_figure`."""
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(6.6, 7.1))
-        draw_circle(figure.subplots(), signed_arrows(network), rois)
+        figure = Figure(figsize=(6.6, 7.1), layout="none")
+        draw_circle(figure.add_axes((0, 0.08, 1, 0.87)), signed_arrows(network), rois)
         figure.suptitle(title, fontsize=10)
         figure.legend(
-            handles=[*SIGNS, *lobe_handles(rois)], loc="outside lower center", ncols=3, fontsize=7
+            handles=[*SIGNS, *lobe_handles(rois)], loc="lower center", ncols=3, fontsize=7
         )
     return figure
 

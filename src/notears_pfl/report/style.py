@@ -44,10 +44,12 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
 
     A buffer gets a PNG.
     """
-    with mpl.rc_context(RC):
+    # After one format is written, a figure without layout would take the default for the next.
+    with mpl.rc_context({**RC, "figure.constrained_layout.use": False}):
         # The layout solver's last digits vary from run to run, and SVG names clips by them.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        if figure.get_layout_engine() is not None:
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
         for axes in figure.axes:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))

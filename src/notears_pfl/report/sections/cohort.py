@@ -50,18 +50,28 @@ def _table_one(findings: Findings) -> PageTable:
     shown = pd.DataFrame({"site": table["site"], "variable": table["variable"]})
     for group in groups:
         shown[group] = [
-            f"{mean:.3g} ± {sd:.2g} ({n})" if n > 1 else (f"{mean:.3g} ({n})" if n else None)
-            for mean, sd, n in zip(
-                table[f"mean_{group}"], table[f"sd_{group}"], table[f"n_{group}"], strict=True
+            _described(variable, mean, sd, n)
+            for variable, mean, sd, n in zip(
+                table["variable"], table[f"mean_{group}"], table[f"sd_{group}"],
+                table[f"n_{group}"], strict=True,
             )
-        ]
+        ]  # fmt: skip
     shown["smd"] = table["smd"]
     return page_table(
         "table_one",
-        "Included people: mean ± standard deviation (n); difference of the groups in standard "
-        "deviations",
+        "Included people: mean ± standard deviation, or share (n); difference of the groups in "
+        "standard deviations",
         shown,
         {"site": "site", "variable": "variable", groups[0]: groups[0], groups[1]: groups[1],
          "smd": "standardised difference"},
         {"smd": "+.2f"},
     )  # fmt: skip
+
+
+def _described(variable: str, mean: float, sd: float, n: int) -> str | None:
+    """Mean and spread of a number, or the share that has a value ("sex = F")."""
+    if not n:
+        return None
+    if " = " in variable:
+        return f"{mean:.0%} ({n})"
+    return f"{mean:.3g} ± {sd:.2g} ({n})" if n > 1 else f"{mean:.3g} ({n})"
