@@ -72,6 +72,7 @@ GROUPS = list(STUDY.groups)
 SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
 PARTICIPANTS = SUBJECTS["participant_id"].tolist()
 GROUP_SITES = [(group, site) for group in GROUPS for site in SITES]
+HAS_IMAGES = KIND != "timeseries"
 
 
 wildcard_constraints:
@@ -116,3 +117,35 @@ def true_network_of(wildcards):
     """File with the true network of the phantom subject's group at its site."""
     subject = SUBJECTS.loc[wildcards.subject]
     return f"results/phantom/truth/group-{subject.group}_site-{subject.site}_relmat.tsv"
+
+
+def confounds_of(wildcards):
+    """File of confounds that fMRIPrep has written beside a subject's run."""
+    return SCANS[f"sub-{wildcards.subject}"].confounds
+
+
+def participants_of(wildcards):
+    """Participants of a site, in the order of their files."""
+    return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()
+
+
+def page_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
+    series = "results/timeseries/sub-{subject}_seg-AAL116_desc-{desc}_timeseries.{ext}"
+    func = "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-{desc}_timeseries.tsv"
+    slices = (
+        "results/preproc/sub-{subject}/figures/sub-{subject}_space-{space}_slices.npz"
+    )
+    files = {
+        "report": expand(series, subject=names, desc="clean", ext="json"),
+        "clean": expand(series, subject=names, desc="clean", ext="tsv"),
+    }
+    if HAS_IMAGES:
+        files["raw"] = expand(series, subject=names, desc="raw", ext="tsv")
+        files["motion"] = expand(func, subject=names, desc="motion")
+        files["confounds"] = expand(func, subject=names, desc="confounds")
+    if HAS_IMAGES and KIND != "fmriprep":
+        files["t1w"] = expand(slices, subject=names, space="MNI152_desc-T1w")
+        files["bold"] = expand(slices, subject=names, space="T1w_desc-meanBold")
+    return files

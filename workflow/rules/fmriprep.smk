@@ -1,8 +1,3 @@
-def confounds_of(wildcards):
-    """File of confounds that fMRIPrep has written beside a subject's run."""
-    return SCANS[f"sub-{wildcards.subject}"].confounds
-
-
 rule fmriprep_run:
     input:
         bold=bold_of,

@@ -104,7 +104,7 @@ def _parts(
         return {"All figures": "Processing failed; there is nothing to show."}
     tr = record.report.get("repetition_time") or 1.0
     parts: dict[str, Picture | str] = {}
-    not_here = "Not part of this study, which began at ready ROI series."
+    not_here = "Not part of this study: the work before its source was done elsewhere."
     parts["Movement"] = (
         _picture(
             movement_figure(record.motion, record.confounds, tr),
