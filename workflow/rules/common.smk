@@ -76,3 +76,35 @@ def true_network_of(wildcards):
     """File with the true network of the phantom subject's group at its site."""
     subject = SUBJECTS.loc[wildcards.subject]
     return f"results/phantom/truth/group-{subject.group}_site-{subject.site}_relmat.tsv"
+
+
+def series_pattern(_):
+    """Pattern of the series' files; as plain text its braces would be taken for a wildcard."""
+    return config["source"]["series"]
+
+
+HAS_IMAGES = KIND != "timeseries"
+# Files behind a subject's page, by kind; those of images where the study has them.
+SUBJECT_FILES = {
+    "report": "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",
+    "clean": "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
+}
+IMAGE_FILES = {
+    "raw": "results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.tsv",
+    "motion": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
+    "confounds": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+    "t1w": "results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
+    "bold": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
+}
+
+
+def subject_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
+    paths = SUBJECT_FILES | (IMAGE_FILES if HAS_IMAGES else {})
+    return {kind: expand(path, subject=names) for kind, path in paths.items()}
+
+
+def participants_of(wildcards):
+    """Participants of a site, in the order of their files."""
+    return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()

@@ -9,7 +9,6 @@ os.environ.setdefault(
 )
 
 ALL_SITES = SUBJECTS["site"].unique().tolist()
-HAS_IMAGES = KIND != "timeseries"
 HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
 # What targets of their own make. The page shows what is there, and is made again when it changes,
 # but never asks for it: as inputs, they would be run or brought up to date.
@@ -22,34 +21,6 @@ EXTRAS = [
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
     *sorted(map(str, Path("results/compare/draws").glob("draw-*_edges.tsv"))),
 ]
-
-
-def subject_files(wildcards):
-    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
-    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
-    series = "results/timeseries/sub-{subject}_seg-AAL116_desc-"
-    preproc = "results/preproc/sub-{subject}/"
-    paths = {
-        "report": series + "clean_timeseries.json",
-        "clean": series + "clean_timeseries.tsv",
-    }
-    if HAS_IMAGES:
-        paths |= {
-            "raw": series + "raw_timeseries.tsv",
-            "motion": preproc
-            + "func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-            "confounds": preproc
-            + "func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
-            "t1w": preproc + "figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
-            "bold": preproc
-            + "figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
-        }
-    return {kind: expand(path, subject=names) for kind, path in paths.items()}
-
-
-def participants_of(wildcards):
-    """Participants of a site, in the order of their files."""
-    return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()
 
 
 rule report_cohort:
