@@ -67,7 +67,8 @@ docs: $(READY)
 	@snakemake --quiet all --cores all --workflow-profile workflow/profiles/local \
 	  results/phantom/figure_cohort.png
 	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png
-	@cp results/report/figures/overlap.png docs/report_overlap.png
+	@python -c 'from PIL import Image; image = Image.open("results/report/figures/overlap.png"); \
+	  image.convert("RGB").resize((1300, 940)).quantize(128, method=2).save("docs/report_overlap.png", optimize=True)'
 
 unlock: $(READY) cancel
 	@snakemake --unlock

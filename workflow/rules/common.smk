@@ -72,7 +72,6 @@ GROUPS = list(STUDY.groups)
 SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
 PARTICIPANTS = SUBJECTS["participant_id"].tolist()
 GROUP_SITES = [(group, site) for group in GROUPS for site in SITES]
-HAS_IMAGES = KIND != "timeseries"
 
 
 wildcard_constraints:
@@ -124,28 +123,36 @@ def confounds_of(wildcards):
     return SCANS[f"sub-{wildcards.subject}"].confounds
 
 
+def series_pattern(_):
+    """Pattern of the series' files; as plain text its braces would be taken for a wildcard."""
+    return config["source"]["series"]
+
+
+HAS_IMAGES = KIND != "timeseries"
+# Files behind a subject's page, by kind; those of images where the study has them.
+SUBJECT_FILES = {
+    "report": "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",
+    "clean": "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
+}
+IMAGE_FILES = {
+    "raw": "results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.tsv",
+    "motion": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
+    "confounds": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+}
+SLICE_FILES = {
+    "t1w": "results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
+    "bold": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
+}
+
+
+def subject_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
+    paths = SUBJECT_FILES | (IMAGE_FILES if HAS_IMAGES else {})
+    paths |= SLICE_FILES if HAS_IMAGES and KIND != "fmriprep" else {}
+    return {kind: expand(path, subject=names) for kind, path in paths.items()}
+
+
 def participants_of(wildcards):
     """Participants of a site, in the order of their files."""
     return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()
-
-
-def page_files(wildcards):
-    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
-    names = SUBJECTS.index[SUBJECTS["site"] == wildcards.site]
-    series = "results/timeseries/sub-{subject}_seg-AAL116_desc-{desc}_timeseries.{ext}"
-    func = "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-{desc}_timeseries.tsv"
-    slices = (
-        "results/preproc/sub-{subject}/figures/sub-{subject}_space-{space}_slices.npz"
-    )
-    files = {
-        "report": expand(series, subject=names, desc="clean", ext="json"),
-        "clean": expand(series, subject=names, desc="clean", ext="tsv"),
-    }
-    if HAS_IMAGES:
-        files["raw"] = expand(series, subject=names, desc="raw", ext="tsv")
-        files["motion"] = expand(func, subject=names, desc="motion")
-        files["confounds"] = expand(func, subject=names, desc="confounds")
-    if HAS_IMAGES and KIND != "fmriprep":
-        files["t1w"] = expand(slices, subject=names, space="MNI152_desc-T1w")
-        files["bold"] = expand(slices, subject=names, space="T1w_desc-meanBold")
-    return files

@@ -204,7 +204,7 @@ rule report_degree:
 
 rule report_subjects:
     input:
-        unpack(page_files),
+        unpack(subject_files),
         cohort=rules.cohort.output.participants,
         rois=config["rois"]["table"],
     output:

@@ -1,8 +1,3 @@
-def series_pattern(_):
-    """Pattern of the series' files; as plain text its braces would be taken for a wildcard."""
-    return config["source"]["series"]
-
-
 rule ingest_timeseries:
     input:
         series=sorted(

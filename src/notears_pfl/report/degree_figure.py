@@ -55,8 +55,11 @@ def _ordered(
 def _draw(axis: Axes, table: pd.DataFrame, groups: tuple[str, str]) -> None:
     places = np.arange(len(table))
     axis.hlines(places, table.min(axis=1), table.max(axis=1), color=GREY, linewidth=1, zorder=1)
-    for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True):
-        axis.scatter(table[group], places, color=colour, marker=marker, s=28, label=group, zorder=2)
+    for group, shift, (colour, marker) in zip(groups, (0.13, -0.13), GROUP_LOOKS, strict=True):
+        # Side by side, so that equal degrees do not hide each other.
+        axis.scatter(
+            table[group], places + shift, color=colour, marker=marker, s=28, label=group, zorder=2
+        )
     axis.set_yticks(places, list(table.index), fontsize=8)
     axis.set_xlim(left=-0.3)
     axis.grid(axis="x", linewidth=0.3)

@@ -84,6 +84,9 @@ class Findings:
 def read_findings(inputs: Any, params: Any) -> Findings:
     """Read the results; ``inputs`` and ``params`` are those of the rule."""
     group_sites = [(group, site) for group in params.groups for site in params.sites]
+    # Each says whose it is: the order of the files is not that of groups and sites.
+    found = [read_sidecar(Path(path).with_suffix(".json")) for path in inputs.networks]
+    sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
     names = [*TABLES, *(["truth"] if inputs.get("truth") else [])]
     return Findings(
         kind=params.config["source"]["kind"],
@@ -93,11 +96,8 @@ def read_findings(inputs: Any, params: Any) -> Findings:
         tables={name: read_table(inputs[name]) for name in names},
         networks=read_networks(inputs.networks, group_sites),
         other_scale=read_networks(inputs.other_scale, group_sites),
-        fits=dict(zip(params.groups, map(read_sidecar, inputs.fits), strict=True)),
-        sidecars={
-            key: read_sidecar(Path(path).with_suffix(".json"))
-            for key, path in zip(group_sites, inputs.networks, strict=True)
-        },
+        fits={fit["Group"]: fit for fit in map(read_sidecar, inputs.fits)},
+        sidecars={key: sidecars[key] for key in group_sites},
         reports=dict(zip(params.participants, map(read_sidecar, inputs.reports), strict=True)),
         config=json.loads(json.dumps(params.config)),
         true_networks=(

@@ -32,7 +32,8 @@ def brain_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figur
         Whose network it is, and from how many people.
     """
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9.5, 4), layout="none")
+        figure = Figure(figsize=(9.5, 4))
+        figure.set_layout_engine("none")
         places = ((0.0, 0.36), (0.37, 0.26), (0.64, 0.36))
         views = [figure.add_axes((left, 0.14, width, 0.72)) for left, width in places]
         draw_brain(views, signed_arrows(network), rois)
@@ -46,7 +47,8 @@ def brain_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figur
 def circle_figure(network: pd.DataFrame, rois: pd.DataFrame, title: str) -> Figure:
     """Draw the network on a circle; arguments as of :func:`brain_figure`."""
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(6.6, 7.1), layout="none")
+        figure = Figure(figsize=(6.6, 7.1))
+        figure.set_layout_engine("none")
         draw_circle(figure.add_axes((0, 0.08, 1, 0.87)), signed_arrows(network), rois)
         figure.suptitle(title, fontsize=10)
         figure.legend(

@@ -6,6 +6,7 @@ from typing import IO, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
 
 # Okabe and Ito's palette, told apart with every common kind of colour blindness.
@@ -47,7 +48,7 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
     # After one format is written, a figure without layout would take the default for the next.
     with mpl.rc_context({**RC, "figure.constrained_layout.use": False}):
         # The layout solver's last digits vary from run to run, and SVG names clips by them.
-        if figure.get_layout_engine() is not None:
+        if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
         for axes in figure.axes:
