@@ -48,7 +48,7 @@ class Hospitals:
     def write_federation(self, **changes):
         """Write the file of the federation, with what departs from the usual."""
         file = self.root / "federation.yaml"
-        waiting = {"answer_s": 5, "patience_s": 60, "without": "stop", "minimum_sites": 2}
+        waiting = {"answer_s": 5, "patience_s": 300, "without": "stop", "minimum_sites": 2}
         file.write_text(
             yaml.safe_dump(
                 {
