@@ -140,6 +140,8 @@ def _longer(field: Schema, default: Sequence[Any]) -> list[Any]:
     if "prefixItems" in field:
         return [[*default[:-1], 0.9 * default[-1]]]
     items = field.get("items", {})
+    if items.get("type") in ("integer", "number"):
+        return [[*default, value] for value in other_values(items, max(default, default=None))]
     return [[*default, value] for value in items.get("enum", ["other"]) if value not in default]
 
 
