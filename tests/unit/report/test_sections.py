@@ -88,6 +88,15 @@ def test_quality_marks_what_is_beyond_a_limit_and_links_to_each_page(findings):
     assert table.rows[-1][3].text == "failed"
 
 
+def test_who_was_never_processed_has_no_page_to_link_to():
+    findings = toy_findings()
+    findings.cohort.loc[0, ["not_enrolled", "included"]] = ["no T1w image", False]
+
+    first = quality_section(findings).content["subjects"].rows[0]
+
+    assert (first[0].text, first[3].text) == (findings.cohort["participant_id"][0], "left out")
+
+
 def test_an_outlier_is_far_on_the_worse_side_of_its_own_site():
     cohort = pd.DataFrame(
         {"site": ["A"] * 6 + ["B"] * 3, "tsnr": [50, 51, 52, 49, 20, 90, 50, 51, 5.0]}

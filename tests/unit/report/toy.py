@@ -69,6 +69,7 @@ def toy_cohort(n_per_cell=4, seed=0):
     cohort["template_agreement"] = rng.uniform(0.9, 0.95, n)
     cohort["degrees_of_freedom"] = 60.0
     cohort["failure"] = None
+    cohort["not_enrolled"] = None
     cohort["exclusion"] = None
     cohort.loc[1, "mean_fd_mm"] = 0.71
     cohort.loc[1, "exclusion"] = "motion: mean FD 0.71 > 0.5 mm"
@@ -103,7 +104,7 @@ def toy_tables(n_per_cell=4):
             for s in SITES
         ]
     )  # fmt: skip
-    blank = cohort.assign(failure=cohort["failure"].fillna(""), split=cohort["split"].fillna(""))
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
     return {
         "rois": rois,
         "cohort": cohort,

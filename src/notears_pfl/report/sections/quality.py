@@ -66,17 +66,18 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
     columns = [Column("participant"), Column("site"), Column("group"), Column("status")]
     rows = []
     for place, (_, subject) in enumerate(cohort.iterrows()):
+        name = subject["participant_id"]
+        # Who was never processed has no page.
+        processed = pd.isna(subject["not_enrolled"])
         row = [
-            Cell(
-                link(subject["participant_id"], subject_address(subject)), subject["participant_id"]
-            ),
+            Cell(link(name, subject_address(subject)), name) if processed else cell(name),
             cell(subject["site"]),
             cell(subject["group"]),
             _status(subject),
         ]
-        for name in shown:
-            made = cell(_number(subject[name]), FIGURES[name][1])
-            row.append(Cell(made.text, made.order, bool(flags[name].iloc[place])))
+        for figure in shown:
+            made = cell(_number(subject[figure]), FIGURES[figure][1])
+            row.append(Cell(made.text, made.order, bool(flags[figure].iloc[place])))
         rows.append(row)
     columns += [Column(FIGURES[name][0], numeric=True) for name in shown]
     caption = f"Quality of every subject (n = {len(cohort)})"
