@@ -14,7 +14,7 @@ RESULTS = [
 
 def series(seed, group):
     """116 series: 1 drives 2 in everybody, 3 drives 4 in patients, 4 drives 3 in nobody."""
-    x = np.random.default_rng(seed).normal(size=(80, 116))
+    x = np.random.default_rng(seed).normal(size=(100, 116))
     x[:, 1] += 0.8 * x[:, 0]
     x[:, 3] += 0.8 * x[:, 2] * (group == "ASD")
     return x

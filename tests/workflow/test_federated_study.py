@@ -18,7 +18,7 @@ def series_study(study):
     participants.to_csv(study.path / "participants.tsv", sep="\t", index=False)
     series = {}
     for name, *_ in rows:
-        x = rng.normal(size=(80, 116))
+        x = rng.normal(size=(100, 116))
         for region in range(1, 6):
             x[:, region] += 0.8 * x[:, region - 1]
         series[name] = x
