@@ -54,6 +54,7 @@ if KIND == "phantom":
     include: "workflow/rules/truth.smk"
 
 
+include: "workflow/rules/report_subjects.smk"
 include: "workflow/rules/report.smk"
 
 

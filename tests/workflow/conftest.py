@@ -74,8 +74,9 @@ class StudyFolder:
         return {rule: int(count) for rule, count in rows if rule not in TARGETS}
 
     def checksums(self):
-        """Digest of every result by its path."""
-        files = sorted(p for p in (self.path / "results").rglob("*") if p.is_file())
+        """Digest of every result by its path, but for the page that says when it was made."""
+        found = (self.path / "results").rglob("*")
+        files = sorted(p for p in found if p.is_file() and p.name != "index.html")
         return {
             str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files
         }

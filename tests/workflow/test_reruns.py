@@ -48,7 +48,7 @@ def test_the_readme_holds_the_answers_for_every_setting(pretended):
 @pytest.mark.parametrize(
     ("settings", "starts"),
     [
-        ({"analysis": {"top_rois": 5}}, {"degree"}),
+        ({"analysis": {"top_rois": 5}}, {"degree", "federated_degree"}),
         ({"cohort": {"discovery_share": 0.6}}, {"cohort"}),
         ({"preproc": {"clean": {"band_hz": [0.01, 0.1]}}}, {"clean_timeseries"}),
         ({"preproc": {"engine": {"brain": "fsl"}}}, {"anatomical"}),
@@ -65,9 +65,9 @@ def test_settings_that_cannot_be_are_no_plan(pretended):
 @pytest.mark.parametrize(
     ("file", "starts"),
     [
-        ("scripts/degree.py", {"degree"}),
-        ("src/notears_pfl/analysis/overlap.py", {"overlap"}),
-        ("src/notears_pfl/preproc/normalise.py", {"anatomical", "functional"}),
+        ("scripts/degree.py", {"degree", "federated_degree"}),
+        ("src/notears_pfl/analysis/overlap.py", {"overlap", "federated_overlap", "truth"}),
+        ("src/notears_pfl/preproc/normalise.py", {"anatomical"}),
         ("src/notears_pfl/io/rerun_table.py", set()),
     ],
 )

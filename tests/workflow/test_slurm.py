@@ -33,8 +33,8 @@ class Cluster:
 
     def submit(self, study, *arguments):
         """Command line of Snakemake on this cluster, asking for news every second."""
-        command = study.command("--profile", str(PROFILE), *arguments)
-        return ["timeout", "-k", "10", "600", *command, "--seconds-between-status-checks", "1"]
+        options = ("--profile", str(PROFILE), "--seconds-between-status-checks", "1")
+        return ["timeout", "-k", "10", "600", *study.command(*options, *arguments)]
 
     def run(self, study, *arguments):
         """Run a study and expect it to end well."""

@@ -72,6 +72,8 @@ GROUPS = list(STUDY.groups)
 SELECTED = STUDY.rois.index[STUDY.rois["selected"]].tolist()
 PARTICIPANTS = SUBJECTS["participant_id"].tolist()
 GROUP_SITES = [(group, site) for group in GROUPS for site in SITES]
+ALL_SITES = SUBJECTS["site"].unique().tolist()
+HAS_IMAGES = KIND != "timeseries"
 
 
 wildcard_constraints:
@@ -128,7 +130,6 @@ def series_pattern(_):
     return config["source"]["series"]
 
 
-HAS_IMAGES = KIND != "timeseries"
 # Files behind a subject's page, by kind; those of images where the study has them.
 SUBJECT_FILES = {
     "report": "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",

@@ -8,7 +8,6 @@ os.environ.setdefault(
     "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 )
 
-ALL_SITES = SUBJECTS["site"].unique().tolist()
 HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
 # What targets of their own make. The page shows what is there, and is made again when it changes,
 # but never asks for it: as inputs, they would be run or brought up to date.
@@ -200,35 +199,6 @@ rule report_degree:
         "Report: important nodes"
     script:
         "../../scripts/report_degree.py"
-
-
-rule report_subjects:
-    input:
-        unpack(subject_files),
-        cohort=rules.cohort.output.participants,
-        rois=config["rois"]["table"],
-    output:
-        pages=directory("results/report/subjects/site-{site}"),
-    log:
-        "logs/report_subjects/site-{site}.log",
-    benchmark:
-        "logs/report_subjects/site-{site}.benchmark.tsv"
-    wildcard_constraints:
-        site="|".join(ALL_SITES),
-    conda:
-        "../../envs/report.yaml"
-    params:
-        participants=participants_of,
-        settings={
-            "band_hz": config["preproc"]["clean"]["band_hz"] if HAS_IMAGES else None,
-            "min_coverage": config["rois"]["min_coverage"],
-        },
-        code=code_of("report_subjects"),
-        looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
-    message:
-        "Report: pages of the subjects at {wildcards.site}"
-    script:
-        "../../scripts/report_subjects.py"
 
 
 rule report_index:

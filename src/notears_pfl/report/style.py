@@ -47,13 +47,16 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
     """
     # After one format is written, a figure without layout would take the default for the next.
     with mpl.rc_context({**RC, "figure.constrained_layout.use": False}):
-        # The layout solver's last digits vary from run to run, and SVG names clips by them.
+        # The last digits of places vary from run to run, and SVG names clips by them: let layout
+        # and aspects find the places once, then round and keep them.
+        figure.draw_without_rendering()
         if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
-            figure.draw_without_rendering()
             figure.set_layout_engine("none")
         for axes in figure.axes:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
+            if axes.get_aspect() == 1:
+                axes.set_aspect("auto")
         for path in paths:
             is_svg = isinstance(path, str | Path) and Path(path).suffix == ".svg"
             figure.savefig(path, metadata={"Date": None} if is_svg else {})
