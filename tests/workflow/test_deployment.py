@@ -112,8 +112,9 @@ def test_snakemake_finds_the_conda_environment_of_every_job(study, tmp_path):
     conda.chmod(0o755)
     path = f"{conda.parent}:{os.environ['PATH']}"
 
+    targets = ("all", "comparison", "federated_simulation", "simulation")
     done = subprocess.run(
-        study.command("--use-conda", "--list-conda-envs", "--", "all", "simulation"),
+        study.command("--use-conda", "--list-conda-envs", "--", *targets),
         env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
