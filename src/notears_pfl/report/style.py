@@ -1,5 +1,7 @@
 """One look for every figure: colour-blind safe, legible in print, the same bytes every time."""
 
+import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -47,16 +49,25 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
     """
     # After one format is written, a figure without layout would take the default for the next.
     with mpl.rc_context({**RC, "figure.constrained_layout.use": False}):
-        # The last digits of places vary from run to run, and SVG names clips by them: let layout
-        # and aspects find the places once, then round and keep them.
-        figure.draw_without_rendering()
+        # The layout solver's last digits vary from run to run.
         if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+            figure.draw_without_rendering()
             figure.set_layout_engine("none")
         for axes in figure.axes:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
-            if axes.get_aspect() == 1:
-                axes.set_aspect("auto")
         for path in paths:
-            is_svg = isinstance(path, str | Path) and Path(path).suffix == ".svg"
-            figure.savefig(path, metadata={"Date": None} if is_svg else {})
+            if isinstance(path, str | Path) and Path(path).suffix == ".svg":
+                buffer = io.StringIO()
+                figure.savefig(buffer, format="svg", metadata={"Date": None})
+                Path(path).write_text(_name_in_order(buffer.getvalue()), encoding="utf-8")
+            else:
+                figure.savefig(path)
+
+
+def _name_in_order(svg: str) -> str:
+    """Name clips by their order: their own names hang on the last digits of places."""
+    names: dict[str, str] = {}
+    return re.sub(
+        r"\bp[0-9a-f]{10}\b", lambda m: names.setdefault(m.group(), f"clip{len(names)}"), svg
+    )
