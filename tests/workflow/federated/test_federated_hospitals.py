@@ -104,7 +104,7 @@ def test_ledgers_add_up_to_what_the_centre_counted(hospitals):
 
 
 def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
-    agreed = {"without": "continue", "patience_s": 10}
+    agreed = {"without": "continue", "patience_s": 45}
     with hospitals.centre("without", hospitals.write_federation(**agreed)) as centre:
         hospitals.wait_for_rounds("without", 20)
         hospitals.signal("S2", signal.SIGSTOP)
