@@ -1,6 +1,7 @@
 """The study on a real SLURM cluster of this machine, and what a killed job, node or run costs."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -169,3 +170,13 @@ def test_memory_and_time_of_every_rule_in_the_profile_grow_with_attempts():
     for resources in asked:
         assert str(resources["mem_mb"]).endswith("* attempt")
         assert str(resources["runtime"]).endswith("* attempt")
+
+
+def test_every_rule_of_a_subject_shares_slurm_jobs_with_other_subjects():
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
+
+    of_a_subject = set(re.findall(r'"logs/(\w+)/sub-\{subject\}\.log"', text))
+
+    grouped = {rule for rule, group in profile["groups"].items() if group == "subject"}
+    assert grouped == of_a_subject
