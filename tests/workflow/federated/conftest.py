@@ -101,9 +101,9 @@ class Hospitals:
         process.wait(60)
 
     @contextmanager
-    def centre(self, out, federation):
+    def centre(self, out, federation, kits="kits"):
         """Run a centre; stop it when the block ends."""
-        kit = self.root / "kits/centre"
+        kit = self.root / kits / "centre"
         self.start("centre", self.command("centre", kit, federation, self.root / out))
         try:
             yield self.processes["centre"]

@@ -70,6 +70,16 @@ def test_a_dropout_and_intruders_change_nothing(hospitals):
     assert found.tobytes() == expected.tobytes()
 
 
+def test_sites_answer_no_centre_of_another_authority(hospitals):
+    before = {site: hospitals.runs(site) for site in SITES}
+    with hospitals.centre("rogue", hospitals.write_federation(), "foreign_kits"):
+        for site in SITES:
+            log = hospitals.root / "kits/sites" / site / "site.log"
+            wait_for_text(log, "CERTIFICATE_VERIFY_FAILED")
+
+    assert {site: hospitals.runs(site) for site in SITES} == before
+
+
 def test_a_killed_centre_goes_on_from_its_state(hospitals):
     federation = hospitals.write_federation()
     before = hospitals.runs("S0")
