@@ -21,17 +21,18 @@ from nilearn.maskers import NiftiLabelsMasker
 
 from notears_pfl.geometry import centred_affine
 from notears_pfl.io.template import load_template
-from notears_pfl.preproc.anatomical import BrainTemplate, prepare_anatomy
+from notears_pfl.preproc.anatomical import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.confounds import friston24
 from notears_pfl.preproc.coregister import CoregisterOptions, coregister
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions, prepare_run
-from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, sample_volume
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.tissues import fit_tissues
+from notears_pfl.preproc.warp import BrainTemplate, NormaliseOptions
 from notears_pfl.roi.extract import roi_means
 
 TR, N_VOLUMES, DROPPED = 2.5, 240, 10

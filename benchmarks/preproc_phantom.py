@@ -25,7 +25,7 @@ from notears_pfl.phantom.brain import Head, template_head, to_template
 from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
 from notears_pfl.phantom.scanner import Protocol, site_protocol
 from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
-from notears_pfl.preproc.anatomical import Anatomy, BrainTemplate, prepare_anatomy
+from notears_pfl.preproc.anatomical import Anatomy, prepare_anatomy
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.confounds import friston24
 from notears_pfl.preproc.functional import (
@@ -35,13 +35,13 @@ from notears_pfl.preproc.functional import (
     SmoothOptions,
     prepare_run,
 )
-from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions, affine_only
 from notears_pfl.preproc.quality import displacement_power
 from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
 from notears_pfl.preproc.rigid import rigid_parameters
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.style import STYLES, clean_options, functional_options, smooth_options
 from notears_pfl.preproc.temporal import band_pass, detrend
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions, affine_only
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream

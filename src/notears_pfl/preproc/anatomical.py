@@ -8,34 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from notears_pfl.preproc.brain import USUAL_ML, find_brain, is_stripped, volume_ml
-from notears_pfl.preproc.normalise import (
-    Normalisation,
-    NormaliseOptions,
-    affine_only,
-    normalise,
-)
+from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.resample import Grid, downsample, sample_volume
 from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.tissues import TissueModel, fit_tissues, tissue_probabilities
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions, affine_only
 
 # Tissue maps guide BOLD to T1w; finer than this, or than 1.5 voxels, they only cost time.
 TISSUE_MM, TISSUE_FACTOR = 2.0, 1.5
-
-
-@dataclass(frozen=True)
-class BrainTemplate:
-    """The template brain: intensities and tissue shares (x, y, z), zero outside the brain."""
-
-    t1w: Floats
-    grey: Floats
-    white: Floats
-    brain: NDArray[np.bool_]
-    affine: Floats
-
-    def tissues(self) -> Floats:
-        """Shares (3, x, y, z) of fluid, grey and white matter."""
-        fluid = np.clip(1 - self.grey - self.white, 0, 1) * self.brain
-        return np.stack([fluid, self.grey, self.white])
 
 
 @dataclass(frozen=True)

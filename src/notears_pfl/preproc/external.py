@@ -17,11 +17,11 @@ from notears_pfl.preproc.anatomical import AnatomicalSteps
 from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration
 from notears_pfl.preproc.engines import Interface, engine_for, field_ants
 from notears_pfl.preproc.functional import FunctionalSteps
-from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions
 from notears_pfl.preproc.realign import Motion, RealignOptions
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats, rigid_parameters
 from notears_pfl.preproc.tissues import TissueModel
+from notears_pfl.preproc.warp import Normalisation, NormaliseOptions
 
 Steps = Mapping[str, Callable[..., Any]]
 

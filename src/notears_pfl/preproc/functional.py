@@ -13,7 +13,6 @@ from scipy.ndimage import binary_erosion
 from notears_pfl.geometry import transform
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration, coregister
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.quality import run_figures, volume_figures
 from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes, sample_volume
@@ -21,6 +20,7 @@ from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import Kernel, smooth
 from notears_pfl.preproc.volumes import check_volumes, drop_volumes
+from notears_pfl.preproc.warp import Normalisation
 
 # The grid is no finer than this share of the mean edge of a BOLD voxel.
 FINEST = 0.6

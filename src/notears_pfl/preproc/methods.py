@@ -5,8 +5,8 @@ from typing import Any
 
 from notears_pfl.preproc.clean import CleanOptions
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
-from notears_pfl.preproc.normalise import NormaliseOptions
 from notears_pfl.preproc.smooth import effective_fwhm_mm
+from notears_pfl.preproc.warp import NormaliseOptions
 
 # What a step does, and the names of the programs that may do it in our stead.
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {

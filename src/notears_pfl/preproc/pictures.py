@@ -30,10 +30,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_erosion
 
 from notears_pfl.geometry import transform
-from notears_pfl.preproc.anatomical import BrainTemplate
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.resample import Grid, sample_volume
 from notears_pfl.preproc.rigid import Floats
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation
 
 Slices = dict[str, NDArray[np.generic]]
 Sampler = Callable[[Floats], Floats]

@@ -11,10 +11,10 @@ from notears_pfl.io.images import read_image
 from notears_pfl.io.sidecars import read_timing
 from notears_pfl.preproc.choice import functional_engines
 from notears_pfl.preproc.functional import Run, prepare_run
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.style import functional_options
+from notears_pfl.preproc.warp import Normalisation
 
 
 def read_run(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from notears_pfl.preproc.anatomical import AnatomicalSteps, BrainTemplate, prepare_anatomy
-from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions
+from notears_pfl.preproc.anatomical import AnatomicalSteps, prepare_anatomy
 from notears_pfl.preproc.resample import Grid, downsample
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions
 
 from .toy import toy_head
 

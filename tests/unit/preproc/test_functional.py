@@ -10,8 +10,8 @@ from scipy.ndimage import gaussian_filter1d
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions, prepare_run
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.warp import Normalisation
 from notears_pfl.roi.extract import roi_means
 
 from .toy import CENTRE_MM, toy_brain_radius, toy_head, toy_tissues

@@ -16,7 +16,7 @@ from notears_pfl.preproc.methods import (
     functional_methods,
     with_programs,
 )
-from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.warp import NormaliseOptions
 
 ROOT = Path(__file__).parents[3]
 FIGURES = {"voxel_mm": 3.0, "slice_reference_time": 1.1875}

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from notears_pfl.geometry import centred_affine, grid_points
-from notears_pfl.preproc.normalise import Normalisation, NormaliseOptions, affine_only, normalise
+from notears_pfl.preproc.normalise import normalise
+from notears_pfl.preproc.warp import Normalisation, NormaliseOptions, affine_only
 
 from .toy import CENTRE_MM, toy_texture
 

@@ -5,10 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.preproc.anatomical import BrainTemplate
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.pictures import PLANES, coregistration_slices, normalisation_slices
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation
 
 from .toy import CENTRE_MM, toy_brain_radius, toy_tissues
 

@@ -8,8 +8,9 @@ from nipype.interfaces.base import BaseInterfaceInputSpec, File, traits
 from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.interfaces.step import Step
-from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
+from notears_pfl.preproc.warp import NormaliseOptions
 
 
 class ExtractBrainInput(BaseInterfaceInputSpec):

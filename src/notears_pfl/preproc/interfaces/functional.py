@@ -11,12 +11,12 @@ from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.confounds import friston24
 from notears_pfl.preproc.coregister import CoregisterOptions, coregister
 from notears_pfl.preproc.interfaces.step import Step
-from notears_pfl.preproc.normalise import Normalisation
 from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import smooth
 from notears_pfl.preproc.volumes import check_volumes, drop_volumes
+from notears_pfl.preproc.warp import Normalisation
 
 
 class DropVolumesInput(BaseInterfaceInputSpec):
