@@ -33,13 +33,16 @@ def scale_audit(
     DataFrame
         Per group and site: edges; var- and R²-sortability (1: sorting gives every direction,
         0.5: it says nothing); how many of the edges plain sorting by variance finds, and how
-        many edges that has; and how many connections the other scale has in common
-        (the skeleton), how many of these point the same way, and the share.
+        many edges that has (missing where there are no more samples than ROIs); and how many
+        connections the other scale has in common (the skeleton), how many of these point the
+        same way, and the share.
     """
     rows = []
     for (group, site), x in samples.items():
         adjacency = _edges(networks[group, site], edge_threshold)
-        sorted_only = np.abs(sort_and_regress(x, x.var(axis=0))) > sort_threshold
+        by_sorting = np.abs(sort_and_regress(x, x.var(axis=0)))
+        unknown = np.isnan(by_sorting).any()
+        sorted_only = by_sorting > sort_threshold
         agreement = direction_agreement(adjacency, _edges(other[group, site], edge_threshold))
         rows.append(
             {
@@ -48,15 +51,16 @@ def scale_audit(
                 "edges": int(adjacency.sum()),
                 "var_sortability": sortability(adjacency, x.var(axis=0)),
                 "r2_sortability": sortability(adjacency, explained_shares(x)),
-                "sort_and_regress_edges": int(sorted_only.sum()),
-                "also_by_sort_and_regress": int((adjacency & sorted_only).sum()),
+                "sort_and_regress_edges": pd.NA if unknown else sorted_only.sum(),
+                "also_by_sort_and_regress": pd.NA if unknown else (adjacency & sorted_only).sum(),
                 "other_scale_edges": agreement.n_second,
                 "common_connections": agreement.n_common,
                 "same_direction": agreement.n_same_direction,
                 "share_same_direction": agreement.share,
             }
         )
-    return pd.DataFrame(rows)
+    whole = dict.fromkeys(("sort_and_regress_edges", "also_by_sort_and_regress"), "Int64")
+    return pd.DataFrame(rows).astype(whole)
 
 
 def _edges(network: pd.DataFrame, edge_threshold: float) -> np.ndarray:

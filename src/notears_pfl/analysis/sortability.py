@@ -37,16 +37,24 @@ def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
 
 
 def explained_shares(x: np.ndarray) -> np.ndarray:
-    """R² of each column of ``x`` regressed on all the others: 1 − 1 / diag(corr⁻¹)."""
+    """R² of each column of ``x`` regressed on all the others: 1 − 1 / diag(corr⁻¹).
+
+    NaN where the columns depend on each other, as those of few filtered volumes do.
+    """
     correlation = np.corrcoef(x, rowvar=False)
-    return 1 - 1 / np.diag(np.linalg.pinv(correlation, hermitian=True))
+    if np.linalg.matrix_rank(correlation, hermitian=True) < len(correlation):
+        return np.full(len(correlation), np.nan)
+    return 1 - 1 / np.diag(np.linalg.inv(correlation))
 
 
 def sort_and_regress(x: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Regress each column on those of smaller ``score``, sparsely; weights of shape (d, d).
 
     Reisach's baseline: the lasso with the penalty that the Bayesian information criterion picks.
+    NaN where ``x`` has no more rows than columns: the criterion needs them.
     """
+    if len(x) <= x.shape[1]:
+        return np.full((x.shape[1], x.shape[1]), np.nan)
     order = np.argsort(score, kind="stable")
     weights = np.zeros((x.shape[1], x.shape[1]))
     for position in range(1, len(order)):

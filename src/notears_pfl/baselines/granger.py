@@ -31,10 +31,14 @@ class GrangerFit:
         ranks as p does, and further where p is too small for a number.
     p : ndarray of shape (d, d)
         Upper tail of F; 1 on the diagonal.
+    sound : bool
+        Whether the regressors are independent. Filtered series of few volumes are not: F and p
+        then mean nothing.
     """
 
     statistic: Array
     p: Array
+    sound: bool
 
 
 def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditional") -> GrangerFit:
@@ -67,7 +71,11 @@ def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditiona
     test = _conditional if kind == "conditional" else _pairwise
     statistic = test(present, past, freedom)
     np.fill_diagonal(statistic, 0.0)
-    return GrangerFit(statistic, f_distribution.sf(statistic, lag, freedom))
+    regressors = past.reshape(len(past), d * lag)
+    rank = np.linalg.matrix_rank(regressors.T @ regressors, hermitian=True)
+    return GrangerFit(
+        statistic, f_distribution.sf(statistic, lag, freedom), bool(rank >= n_regressors)
+    )
 
 
 def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:

@@ -17,6 +17,8 @@ from notears_pfl.model.local import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
+# What reading bytes that are no message may raise.
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, struct.error, RecursionError)
 
 
 class MessageError(FederatedError):
@@ -66,7 +68,7 @@ def decode(data: bytes) -> list[tuple[Message, int]]:
     while start < len(data):
         try:
             message, end = _decode_one(data, start)
-        except (ValueError, TypeError, KeyError, struct.error, RecursionError) as error:
+        except MALFORMED as error:
             msg = f"byte {start} of {len(data)}: no message can be read ({error})."
             raise MessageError(msg) from error
         messages.append((message, end - start))

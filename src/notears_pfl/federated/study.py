@@ -66,6 +66,7 @@ def fit_study(
 
     Answers are saved in ``folder/state`` until all is done: a study that was stopped goes on.
     """
+    _remove_networks_of_others(federation, sites, folder)
     journals = []
     for group in federation.groups:
         plan = {
@@ -87,6 +88,13 @@ def fit_study(
         _write(fit, federation, group, sites, courier, folder)
     for journal in journals:
         journal.delete()
+
+
+def _remove_networks_of_others(federation: Federation, sites: Sequence[str], folder: Path) -> None:
+    """Remove what an earlier fit, with sites that stay away now, left."""
+    for site in set(federation.sites) - set(sites):
+        for path in folder.glob(f"group-*_site-{site}_relmat.*"):
+            path.unlink()
 
 
 def _write(

@@ -27,6 +27,16 @@ def test_directions_along_growing_variance_are_what_sorting_finds(rng):
     assert (audit["same_direction"], audit["share_same_direction"]) == (0, 0)
 
 
+def test_what_sorting_finds_is_missing_where_samples_are_too_few(rng):
+    chain, key = frame([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), ("MDD", "COI")
+
+    audit = scale_audit({key: rng.normal(size=(3, 3))}, {key: chain}, {key: chain}, 0, 0.3)
+
+    assert audit["also_by_sort_and_regress"].isna().all()
+    assert audit["r2_sortability"].isna().all()
+    assert audit.to_csv().count("<NA>") == 0
+
+
 def test_networks_that_agree_on_both_scales_keep_their_directions(rng):
     x = rng.normal(size=(500, 3))
     chain, key = frame([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), ("MDD", "COI")

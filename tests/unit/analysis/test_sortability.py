@@ -31,6 +31,12 @@ def test_explained_shares_are_those_of_the_regressions(rng):
         assert_allclose(share, 1 - residual.var() / x[:, j].var(), rtol=1e-8)
 
 
+def test_explained_shares_of_dependent_columns_are_undefined(rng):
+    x = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 4))
+
+    assert np.isnan(explained_shares(x)).all()
+
+
 def test_sort_and_regress_finds_a_network_whose_variances_grow(rng):
     x = rng.normal(size=(4000, 3))
     x[:, 1] += 1.5 * x[:, 0]

@@ -39,6 +39,26 @@ def test_every_method_has_the_edges_of_notears_pfl_site_by_site(learned):
         assert result.cpu_seconds > 0
 
 
+def test_sig_has_as_many_edges_where_notears_pfl_keeps_weak_ones(sites):
+    dense = MethodOptions(
+        {"lambda1": 0.0, "lambda2": 0.0, "threshold": 0.01}, max_condition=2, lag=1, kind="pairwise"
+    )
+
+    learned = learn_all(sites, ("sig",), dense)
+
+    for ours, theirs in zip(learned["pfl"].networks, learned["sig"].networks, strict=True):
+        assert ours.edges.sum() == theirs.edges.sum() > 20
+        assert is_acyclic(theirs.edges)
+
+
+def test_granger_on_series_that_depend_on_each_other_is_not_sound(sites):
+    dependent = [[x @ np.diag([1] * 7 + [0]) + x[:, :1] * np.eye(8)[7] for x in s] for s in sites]
+
+    learned = learn_all(dependent, ("granger",), OPTIONS)
+
+    assert [network.sound for network in learned["granger"].networks] == [False, False]
+
+
 def test_all_but_granger_are_acyclic(learned):
     for method in ("pfl", "sig", "ges", "pc"):
         for network in learned[method].networks:

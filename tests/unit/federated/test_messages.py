@@ -69,6 +69,8 @@ def test_shapes_are_told_value_by_value():
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [-1]]]]), id="negative shape"),
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [2**40, 2**40]]]]), id="huge"),
         pytest.param(forged(["step", 0, 0, {"code": "x"}, []]), id="unknown tag"),
+        pytest.param(forged(["step", 0, 0, {"array": 5}, []]), id="array that is not there"),
+        pytest.param(forged(["step", 0, 0, {"mapping": [1]}, []]), id="mapping that is none"),
         pytest.param(forged(["step", "0", 0, {"tuple": []}, []]), id="round is text"),
         pytest.param(forged({}), id="no header"),
         pytest.param(struct.pack("<I", 3) + b"NaN", id="not a number"),

@@ -50,6 +50,15 @@ def test_the_analyses_read_what_the_centre_writes(hospitals, federation, tmp_pat
     assert not list((out / "state").glob("*.journal"))
 
 
+def test_a_fit_without_a_site_leaves_no_network_of_an_earlier_one(hospitals, federation, tmp_path):
+    out, agreed = tmp_path / "out", read_federation(federation())
+    fit_study(hospitals.exchange, agreed, hospitals.names, out)
+
+    fit_study(hospitals.exchange, agreed, hospitals.names[:2], out)
+
+    assert {path.name.split("_")[1] for path in out.glob("*_relmat.*")} == {"site-S0", "site-S1"}
+
+
 def test_differences_are_found_where_they_are():
     rois = ["A", "B"]
     one = pd.DataFrame([[0.0, 0.5], [0.0, 0.0]], index=rois, columns=rois)

@@ -192,6 +192,7 @@ def _audit_table(findings: Findings) -> PageTable:
         "share_same_direction": ".0%",
         "var_sortability": ".2f",
         "r2_sortability": ".2f",
+        "also_by_sort_and_regress": ".0f",
     }
     return page_table(
         "scale_audit",
