@@ -62,7 +62,14 @@ def find_brain(t1w: Floats, affine: Floats) -> Mask:
 
 
 def _foreground(t1w: Floats) -> Mask:
-    return np.asarray(t1w > BACKGROUND * np.percentile(t1w, 99.5))
+    bright = float(np.percentile(t1w, 99.5))
+    if not bright > 0:
+        msg = (
+            "The T1w image needs a head of positive intensities; of its voxels, 99.5 % are at or "
+            f"below {bright:g}. Convert it again, or leave this subject out."
+        )
+        raise SignalError(msg)
+    return np.asarray(t1w > BACKGROUND * bright)
 
 
 def _deepest_piece(t1w: Floats, affine: Floats) -> Mask:

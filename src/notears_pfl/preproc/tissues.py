@@ -7,11 +7,13 @@ Friston 2005). Prior probabilities of the tissues at each voxel enter where they
 
 from dataclasses import dataclass
 from itertools import product
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import zoom
 
+from notears_pfl.errors import SignalError
 from notears_pfl.preproc.rigid import Floats
 
 TISSUES = ("csf", "grey", "white")
@@ -23,6 +25,8 @@ CUTOFF_MM = 60.0
 BIAS_SPREAD = 0.3
 # No tissue's log intensities are narrower than this.
 NARROWEST = 0.01
+# Quantiles at which the search for the three tissues starts.
+START = (0.02, 0.5, 0.98)
 N_ITERATIONS = 60
 TOLERANCE = 1e-4
 
@@ -80,12 +84,30 @@ def fit_tissues(t1w: Floats, mask: NDArray[np.bool_], voxel_mm: Floats) -> Tissu
 
 def _three_means(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Start from three clusters: means, deviations and shares."""
-    means: Floats = np.quantile(values, [0.02, 0.5, 0.98])
+    if not values.size:
+        _refuse(values)
+    means: Floats = np.quantile(values, START)
     for _ in range(20):
         nearest = np.searchsorted((means[1:] + means[:-1]) / 2, values)
+        counts = np.bincount(nearest, minlength=3)
+        if not counts.all():
+            _refuse(values)
         means = np.array([values[nearest == k].mean() for k in range(3)])
     deviations = np.array([values[nearest == k].std() for k in range(3)])
-    return means, deviations, np.bincount(nearest, minlength=3) / nearest.size
+    if not np.all(deviations > 0):
+        _refuse(values)
+    return means, deviations, counts / nearest.size
+
+
+def _refuse(values: Floats) -> NoReturn:
+    span = ", ".join(f"{q:.4g}" for q in np.exp(np.quantile(values, START))) if values.size else ""
+    msg = (
+        "The brain's intensities must fall into three clusters, of fluid, grey and white matter; "
+        f"found {values.size} voxels of {WORKING_MM:g} mm (their 2nd, 50th and 98th percentile: "
+        f"{span or 'none'}). The image may be a mask or labels, or its brain was not found: give "
+        "the T1w image itself, or leave this subject out."
+    )
+    raise SignalError(msg)
 
 
 def tissue_probabilities(

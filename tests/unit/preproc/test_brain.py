@@ -39,3 +39,12 @@ def test_volumes_are_in_millilitres():
 def test_an_empty_image_is_refused():
     with pytest.raises(SignalError, match="constant or not finite"):
         find_brain(np.zeros((20, 20, 20)), np.eye(4))
+
+
+@pytest.mark.parametrize("brightest", [-1.0, 5.0], ids=["negative", "one voxel"])
+def test_an_image_without_a_head_is_refused(brightest):
+    image = np.full((20, 20, 20), -2.0 if brightest < 0 else 0.0)
+    image[10, 10, 10] = brightest
+
+    with pytest.raises(SignalError, match=r"99\.5 % are at or below (-2|0)\. Convert it again"):
+        find_brain(image, np.eye(4))

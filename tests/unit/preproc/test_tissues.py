@@ -1,7 +1,9 @@
 """Tissues and bias are told apart."""
 
 import numpy as np
+import pytest
 
+from notears_pfl.errors import SignalError
 from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
 
 from .toy import toy_head
@@ -46,3 +48,20 @@ def test_priors_overrule_the_model_shares(rng):
     towards_white = tissue_probabilities(between, model, np.array([[0.0], [0.01], [0.99]]))
 
     assert towards_white[2, 0] > tissue_probabilities(between, model)[2, 0]
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        (lambda brain, tissues: brain * 1.0, "percentile: 1, 1, 1"),
+        (lambda brain, tissues: brain * (tissues.argmax(axis=0) + 1.0), "percentile: 1, 2, 3"),
+        (lambda brain, tissues: brain * 0.0, r"found 0 voxels of 4 mm .*percentile: none"),
+    ],
+    ids=["mask", "labels", "empty"],
+)
+def test_an_image_without_three_tissues_is_refused(image, found):
+    _, _, brain, tissues = toy_head()
+
+    with pytest.raises(SignalError, match=rf"three clusters.*{found}.*give the T1w image itself"):
+        # Voxels as large as those worked on: labels stay labels.
+        fit_tissues(image(brain, tissues), brain, np.full(3, 4.0))
