@@ -1,6 +1,7 @@
 """Read and write NIfTI images."""
 
 import gzip
+import math
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,8 @@ def compress(source: str | Path, path: str | Path) -> None:
 def read_volume(path: str | Path) -> Image:
     """Read one volume; an image with several is refused."""
     image = read_image(path)
-    data = image.data.reshape(image.data.shape[:3]) if image.data[0, 0, 0].size == 1 else image.data
+    first = image.data.shape[:3]
+    data = image.data.reshape(first) if image.data.size == math.prod(first) else image.data
     if data.ndim != 3 or min(data.shape) < 2:
         msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a T1w image."
         raise ImageError(msg)

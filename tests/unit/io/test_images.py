@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import ImageError
-from notears_pfl.io.images import read_image, write_image
+from notears_pfl.io.images import read_image, read_volume, write_image
 
 AFFINE = np.array([[3.0, 0, 0, -90], [0, 3, 0, -126], [0, 0, 4, -72], [0, 0, 0, 1]])
 
@@ -61,3 +61,18 @@ def test_a_truncated_image_is_refused_by_name(rng, tmp_path):
 def test_a_missing_image_stays_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_image(tmp_path / "nowhere.nii.gz")
+
+
+def test_one_volume_is_read_whatever_axes_of_length_one_follow(rng, tmp_path):
+    data = rng.normal(size=(4, 5, 6)).astype(np.float32)
+    write_image(data[..., None], AFFINE, tmp_path / "t1w.nii.gz")
+
+    np.testing.assert_array_equal(read_volume(tmp_path / "t1w.nii.gz").data, data)
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 8, 1), (4, 4, 4, 2)])
+def test_an_image_that_is_not_one_volume_is_refused_by_name(shape, tmp_path):
+    write_image(np.ones(shape, np.float32), AFFINE, tmp_path / "t1w.nii.gz")
+
+    with pytest.raises(ImageError, match=r"t1w\.nii\.gz: one volume was needed, the shape is"):
+        read_volume(tmp_path / "t1w.nii.gz")
