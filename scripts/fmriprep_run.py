@@ -2,12 +2,14 @@
 
 import pandas as pd
 
+from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar, read_timing
-from notears_pfl.io.tables import read_table, write_json, write_table
+from notears_pfl.io.tables import write_json, write_table
 from notears_pfl.preproc.normalised import (
+    NUMBERS,
     non_steady_volumes,
     normalised_methods,
     prepare_normalised_run,
@@ -19,7 +21,7 @@ paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
     tr, dropped = read_timing(paths.sidecar).repetition_time, params.preproc["drop_volumes"]
     bold, brain, atlas = (read_image(paths[name]) for name in ("bold", "brain", "labels"))
-    confounds = read_table(paths.confounds)
+    confounds = read_confounds(paths.confounds, NUMBERS)
     mask = (brain.data, brain.affine)
     with naming(f"{paths.bold} and {paths.confounds}"):
         run = prepare_normalised_run(bold.data, bold.affine, tr, confounds, mask, dropped)

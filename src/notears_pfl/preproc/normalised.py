@@ -22,6 +22,8 @@ LARGEST_ROTATION = 1.0
 # Jenkinson's displacement: fMRIPrep's own, for its parameters do not say about which centre.
 JENKINSON = "rmsd"
 TISSUES = ("csf", "white_matter")
+# Columns of the confounds that are reckoned with.
+NUMBERS = (*MOTION, JENKINSON, *TISSUES)
 # Figures of a run that is preprocessed here, which this one cannot have, and why.
 ABSENT = {
     "slice_reference_time": "fMRIPrep's own; see its report",
