@@ -19,7 +19,8 @@ from notears_pfl.roi.extract import roi_signals
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
-    tr, dropped = read_timing(paths.sidecar).repetition_time, params.preproc["drop_volumes"]
+    timing, dropped = read_timing(paths.sidecar, slices=False), params.preproc["drop_volumes"]
+    tr = timing.repetition_time
     bold, brain, atlas = (read_image(paths[name]) for name in ("bold", "brain", "labels"))
     confounds = read_confounds(paths.confounds, NUMBERS)
     mask = (brain.data, brain.affine)

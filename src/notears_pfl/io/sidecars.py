@@ -41,10 +41,11 @@ def read_metadata(sidecars: Sequence[str | Path]) -> dict[str, Any]:
     return merged
 
 
-def read_timing(sidecars: str | Path | Sequence[str | Path]) -> Timing:
+def read_timing(sidecars: str | Path | Sequence[str | Path], *, slices: bool = True) -> Timing:
     """Read RepetitionTime and SliceTiming off BIDS sidecars; the latter may be absent.
 
-    Of several sidecars the nearest to the image comes last and goes before the others.
+    Of several sidecars the nearest to the image comes last and goes before the others. Without
+    ``slices``, what they say of slices is neither read nor judged.
     """
     paths = [sidecars] if isinstance(sidecars, str | Path) else list(sidecars)
     sidecar, named = read_metadata(paths), ", ".join(map(str, paths))
@@ -55,17 +56,17 @@ def read_timing(sidecars: str | Path | Sequence[str | Path]) -> Timing:
         raise SignalError(msg)
     try:
         repetition_time = float(sidecar["RepetitionTime"])
-        times = np.array(sidecar.get("SliceTiming", []), dtype=float).ravel()
+        times = np.array(sidecar.get("SliceTiming", []) if slices else [], dtype=float).ravel()
     except (TypeError, ValueError) as error:
         msg = f"{named}: RepetitionTime or SliceTiming is not in numbers ({error}). Correct it."
         raise SignalError(msg) from error
-    if "SliceTiming" not in sidecar:
+    if not slices or "SliceTiming" not in sidecar:
         return Timing(repetition_time, None)
     direction = sidecar.get("SliceEncodingDirection", "k")
     if direction not in ("k", "k-"):
         msg = (
             f"{named}: SliceEncodingDirection is {direction!r}; slices along the third axis (k or "
-            "k-) are needed. Reorient the image or leave out SliceTiming."
+            "k-) are needed. Reorient the image, or set preproc.slice_timing to false."
         )
         raise SignalError(msg)
     return Timing(repetition_time, times[::-1] if direction == "k-" else times)

@@ -31,7 +31,7 @@ def read_run(
     settings : mapping
         The settings under ``preproc``.
     """
-    timing = read_timing(files["sidecar"])
+    timing = read_timing(files["sidecar"], slices=settings["slice_timing"])
     bold, (tissues, tissue_grid) = read_image(files["bold"]), read_tissues(files["tissues"])
     xfm, brain = read_image(files["xfm"]), read_image(files["brain"])
     # Engines name the image they were given where they refuse it.

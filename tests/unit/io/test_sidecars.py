@@ -40,3 +40,12 @@ def test_a_missing_repetition_time_is_refused(sidecar):
 def test_slices_along_another_axis_are_refused(sidecar):
     with pytest.raises(SignalError, match="SliceEncodingDirection is 'i'"):
         read_timing(sidecar(RepetitionTime=2, SliceTiming=[0.0], SliceEncodingDirection="i"))
+
+
+@pytest.mark.parametrize("slices", [{"SliceEncodingDirection": "j"}, {"SliceTiming": ["soon"]}])
+def test_slices_are_not_judged_where_their_timing_is_not_corrected(sidecar, slices):
+    path = sidecar(**{"RepetitionTime": 2, "SliceTiming": [0.0], **slices})
+
+    timing = read_timing(path, slices=False)
+
+    assert (timing.repetition_time, timing.slice_times) == (2.0, None)
