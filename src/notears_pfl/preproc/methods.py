@@ -20,8 +20,12 @@ PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {"fsl": "FAST of FSL", "ants": "Atropos of ANTs"},
     ),
     "normalise": (
-        "The brain was registered to the MNI template",
-        {"ants": "SyN of ANTs", "spm": "the unified segmentation of SPM"},
+        "The brain was registered to MNI space",
+        {
+            "ants": "SyN of ANTs on the ICBM 2009a template",
+            # SPM brings its own tissue maps.
+            "spm": "the unified segmentation of SPM",
+        },
     ),
     "slice_timing": (
         "Slices were shifted in time to the slice acquired mid-way",

@@ -73,6 +73,11 @@ class Findings:
         return any("methods" in report for report in self.reports.values())
 
     @property
+    def has_surrogate_atlas(self) -> bool:
+        """Whether the regions were grown around AAL's coordinates; else they are AAL itself."""
+        return self.kind == "phantom" and self.config["rois"]["atlas"] in ("auto", "surrogate")
+
+    @property
     def n_subjects(self) -> dict[str, int]:
         """How many people's series the networks of each group were learned from."""
         return {

@@ -7,7 +7,6 @@ from notears_pfl.report.sections.cohort import cohort_section
 from notears_pfl.report.sections.extras import comparison_section, simulations_section
 from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.limits import limits_section
-from notears_pfl.report.sections.methods import methods_section, step_sentences
 from notears_pfl.report.sections.networks import direction_flag, edge_records, networks_section
 from notears_pfl.report.sections.nodes import nodes_section
 from notears_pfl.report.sections.provenance import provenance_section, read_benchmarks
@@ -220,34 +219,6 @@ def test_limits_say_what_holds_for_this_study(findings):
     assert "A phantom" not in series
     assert "Preprocessing was not ours" in series
     assert "permutation" in series["Draws overlap"]
-
-
-def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works(findings):
-    content = methods_section(findings).content
-
-    assert "The first 10 volumes were left out." in content["paragraphs"]["Preprocessing"]
-    assert "(Friston et al. 1996)" in content["paragraphs"]["Preprocessing"]
-    assert "λ1 = 0.1" in content["paragraphs"]["Networks"]
-    keys = [work.key for work in content["works"]]
-    assert len(keys) == len(set(keys))
-    for work in content["works"]:
-        assert work.short in " ".join(content["paragraphs"].values())
-        assert work.bibtex in content["bibtex"]
-
-
-def test_methods_of_ready_series_claim_no_preprocessing():
-    text = methods_section(toy_findings("timeseries")).content["paragraphs"]["Preprocessing"]
-
-    assert text.startswith("Series of the regions were taken as they were")
-
-
-def test_where_subjects_differ_a_sentence_says_for_how_many():
-    reports = pd.DataFrame({"trim": ["A."] * 3, "timing": ["Shifted.", "Shifted.", "Not shifted."]})
-
-    sentences = step_sentences(reports)
-
-    assert sentences["trim"] == "A."
-    assert sentences["timing"] == "Shifted (2 subjects); Not shifted (1 subjects)."
 
 
 def test_provenance_shows_seed_command_certificates_and_samples(findings):

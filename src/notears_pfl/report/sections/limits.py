@@ -45,7 +45,7 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         else "The comparison with other methods draws the same validation subjects again and "
         "again, so that its draws are not independent. It was not run here.",
     )
-    if findings.kind == "phantom" and findings.config["rois"]["atlas"] in ("auto", "surrogate"):
+    if findings.has_surrogate_atlas:
         yield (
             "A surrogate atlas",
             "The regions were grown around the published coordinates of the AAL atlas. They are "

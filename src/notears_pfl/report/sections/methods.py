@@ -12,12 +12,12 @@ from notears_pfl.report.page import Section
 # Gives a citation of works by their keys, and remembers that they were cited.
 Citing = Callable[..., str]
 
-# Works that stand behind a step of preprocessing, by the key of its sentence.
+# Work that stands behind a step of preprocessing, by the key of its sentence, where that names it.
 BEHIND_STEPS = {
-    "normalisation": ("fonov2011atlases",),
-    "regress": ("friston1996movement",),
-    "clean": ("friston1996movement",),
-    "filter": ("yan2010dparsf",),
+    "normalise": ("ICBM 2009a", "fonov2011atlases"),
+    "regress": ("Friston", "friston1996movement"),
+    "clean": ("Friston", "friston1996movement"),
+    "filter": ("DPARSF", "yan2010dparsf"),
 }
 SCALES = {
     "subject": "divided by one factor per subject (its root mean square over all regions)",
@@ -77,10 +77,8 @@ def _preprocessing(findings: Findings, behind: Citing) -> Iterator[str]:
         yield "Series of the regions were taken as they were; images were not part of this study."
         return
     for step, sentence in step_sentences(pd.DataFrame(ok)).items():
-        works = BEHIND_STEPS.get(step, ())
-        if works == ("friston1996movement",) and "Friston" not in sentence:
-            works = ()
-        yield f"{sentence.rstrip('.')} {behind(*works)}." if works else sentence
+        name, work = BEHIND_STEPS.get(step, ("", ""))
+        yield f"{sentence.rstrip('.')} {behind(work)}." if work and name in sentence else sentence
 
 
 def _cohort(findings: Findings, behind: Citing) -> Iterator[str]:
@@ -104,14 +102,11 @@ def _cohort(findings: Findings, behind: Citing) -> Iterator[str]:
 def _networks(findings: Findings, behind: Citing) -> Iterator[str]:
     fit = findings.fits[findings.groups[0]]
     penalty = PENALTIES[fit["Settings"]["penalty"]].format(order=", ".join(fit["SiteOrder"]))
-    atlas = (
-        "the AAL atlas " + behind("tzourio2002aal")
-        if findings.config["rois"]["atlas"] != "surrogate" or findings.kind == "timeseries"
-        else "a surrogate parcellation around the coordinates of the AAL atlas "
-        + behind("tzourio2002aal")
-    )
+    surrogate = "a surrogate parcellation around the coordinates of "
     yield (
-        f"Series of {len(findings.rois)} regions of {atlas} were centred per subject, "
+        f"Series of {len(findings.rois)} regions of "
+        f"{surrogate if findings.has_surrogate_atlas else ''}the AAL atlas "
+        f"{behind('tzourio2002aal')} were centred per subject, "
         f"{SCALES[fit['Scale']]}, and concatenated per site and group."
     )
     yield (

@@ -1,0 +1,94 @@
+"""The methods paragraph tells the steps that ran, and cites the works behind them and no others."""
+
+import pandas as pd
+import pytest
+
+from notears_pfl.preproc.clean import CleanOptions
+from notears_pfl.preproc.confounds import FRISTON_24
+from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
+from notears_pfl.preproc.methods import (
+    anatomical_methods,
+    clean_methods,
+    functional_methods,
+    with_programs,
+)
+from notears_pfl.preproc.warp import NormaliseOptions
+from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
+
+from .toy import toy_findings
+
+RUN = {"voxel_mm": 3.0, "slice_reference_time": 1.0}
+STEPS = {
+    **anatomical_methods(NormaliseOptions(), already_stripped=False),
+    **functional_methods(FunctionalOptions(), SmoothOptions(), RUN, "AAL"),
+    **clean_methods(CleanOptions(order="dparsf"), list(FRISTON_24)),
+    **clean_methods(CleanOptions(order="simultaneous"), list(FRISTON_24)),
+}
+
+
+def preprocessing(methods):
+    """Give the paragraph on preprocessing of a study whose subjects all had these steps."""
+    findings = toy_findings(reports={"sub-1": {"status": "ok", "methods": methods}})
+    return methods_section(findings).content["paragraphs"]["Preprocessing"]
+
+
+def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works():
+    content = methods_section(toy_findings()).content
+
+    assert "The first 10 volumes were left out." in content["paragraphs"]["Preprocessing"]
+    assert "(Friston et al. 1996)" in content["paragraphs"]["Preprocessing"]
+    assert "λ1 = 0.1" in content["paragraphs"]["Networks"]
+    keys = [work.key for work in content["works"]]
+    assert len(keys) == len(set(keys))
+    for work in content["works"]:
+        assert work.short in " ".join(content["paragraphs"].values())
+        assert work.bibtex in content["bibtex"]
+
+
+def test_methods_of_ready_series_claim_no_preprocessing():
+    text = methods_section(toy_findings("timeseries")).content["paragraphs"]["Preprocessing"]
+
+    assert text.startswith("Series of the regions were taken as they were")
+
+
+def test_where_subjects_differ_a_sentence_says_for_how_many():
+    reports = pd.DataFrame({"trim": ["A."] * 3, "timing": ["Shifted.", "Shifted.", "Not shifted."]})
+
+    sentences = step_sentences(reports)
+
+    assert sentences["trim"] == "A."
+    assert sentences["timing"] == "Shifted (2 subjects); Not shifted (1 subjects)."
+
+
+@pytest.mark.parametrize("step", BEHIND_STEPS)
+def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
+    name, _ = BEHIND_STEPS[step]
+
+    assert name in STEPS[step]
+
+
+def test_the_template_is_cited_where_it_was_used():
+    by_spm = with_programs(STEPS, {"normalise": "spm"})
+
+    assert "(Fonov et al. 2011)" in preprocessing(STEPS)
+    assert "(Fonov et al. 2011)" in preprocessing(with_programs(STEPS, {"normalise": "ants"}))
+    assert "Fonov" not in preprocessing(by_spm)
+
+
+@pytest.mark.parametrize(
+    ("kind", "atlas", "surrogate"),
+    [
+        ("phantom", "auto", True),
+        ("phantom", "surrogate", True),
+        ("phantom", "/data/aal.nii.gz", False),
+        ("timeseries", "auto", False),
+    ],
+)
+def test_the_regions_are_those_of_the_atlas_that_was_used(kind, atlas, surrogate):
+    findings = toy_findings(kind)
+    findings.config["rois"]["atlas"] = atlas
+
+    text = methods_section(findings).content["paragraphs"]["Networks"]
+
+    assert ("56 regions of a surrogate parcellation" in text) == surrogate
+    assert ("56 regions of the AAL atlas" in text) != surrogate
