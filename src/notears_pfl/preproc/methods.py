@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from notears_pfl.preproc.clean import CleanOptions
+from notears_pfl.preproc.confounds import FRISTON_24, MOTION
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.smooth import effective_fwhm_mm
 from notears_pfl.preproc.warp import NormaliseOptions
 
+# A model of head motion in words, by its number of regressors.
+MOTION_WORDS = {
+    0: [],
+    len(MOTION): ["the six parameters of head motion"],
+    len(FRISTON_24): ["the Friston 24 of head motion"],
+}
 # What a step does, and the names of the programs that may do it in our stead.
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bias": ("The T1w image was corrected for intensity bias", {"ants": "N4 of ANTs"}),
@@ -134,6 +141,6 @@ def clean_methods(options: CleanOptions, confounds: list[str]) -> dict[str, str]
 
 
 def _summary(confounds: list[str]) -> str:
-    others = [name for name in confounds if not name.startswith(("trans_", "rot_"))]
-    parts = ["the Friston 24 of head motion"] if len(others) < len(confounds) else []
-    return ", ".join([*parts, *others]) or "none"
+    motion = [name for name in FRISTON_24 if name in confounds]
+    others = [name for name in confounds if name not in motion]
+    return ", ".join([*MOTION_WORDS[len(motion)], *others]) or "none"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.confounds import FRISTON_24
+from notears_pfl.preproc.confounds import FRISTON_24, MOTION
 from notears_pfl.preproc.engines import ENGINES
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.methods import (
@@ -64,6 +64,18 @@ def test_every_engine_of_the_schema_has_a_sentence_and_every_sentence_an_engine(
     assert {step: set(programs) for step, (_, programs) in PROGRAMS.items()} == allowed
     interfaces = {step: set(makers) for step, makers in ENGINES.items()}
     assert {**interfaces, "brain": interfaces["brain"] | {"deepbet"}} == allowed
+
+
+@pytest.mark.parametrize(
+    ("confounds", "named"),
+    [
+        (FRISTON_24, "24 nuisance regressors (the Friston 24 of head motion)"),
+        ((*MOTION, "csf"), "7 nuisance regressors (the six parameters of head motion, csf)"),
+        ((), "0 nuisance regressors (none)"),
+    ],
+)
+def test_the_model_of_motion_is_told(confounds, named):
+    assert named in clean_methods(CleanOptions(), list(confounds))["regress"]
 
 
 @pytest.mark.parametrize(

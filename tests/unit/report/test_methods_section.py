@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.confounds import FRISTON_24
+from notears_pfl.preproc.confounds import FRISTON_24, MOTION
 from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.methods import (
     anatomical_methods,
@@ -73,6 +73,13 @@ def test_the_template_is_cited_where_it_was_used():
     assert "(Fonov et al. 2011)" in preprocessing(STEPS)
     assert "(Fonov et al. 2011)" in preprocessing(with_programs(STEPS, {"normalise": "ants"}))
     assert "Fonov" not in preprocessing(by_spm)
+
+
+def test_six_parameters_of_motion_are_not_fristons():
+    text = preprocessing(clean_methods(CleanOptions(), list(MOTION)))
+
+    assert "6 nuisance regressors (the six parameters of head motion)" in text
+    assert "Friston" not in text
 
 
 @pytest.mark.parametrize(
