@@ -50,7 +50,7 @@ def flow_figure(flow: pd.DataFrame, cohort: pd.DataFrame, groups: tuple[str, str
     flow : DataFrame
         ``site``, ``group`` and the number of subjects at each step.
     cohort : DataFrame
-        ``group``, ``failure`` and ``exclusion``: why subjects were left out.
+        ``group``, ``not_enrolled``, ``failure`` and ``exclusion``: why subjects were left out.
     groups : tuple of str
         Patients and controls.
     """
@@ -69,8 +69,8 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
     for step, x in (("discovery", 0.16), ("validation", 0.60)):
         _box(axis, x, 0.05, _counts(flow, step))
         _arrow(axis, (0.30, 0.32), (x, 0.05))
-    failed = cohort["failure"].notna()
-    left_out = {0.74: cohort[failed], 0.46: cohort[~failed & cohort["exclusion"].notna()]}
+    unusable = cohort["failure"].notna() | cohort["not_enrolled"].notna()
+    left_out = {0.74: cohort[unusable], 0.46: cohort[~unusable & cohort["exclusion"].notna()]}
     for (above, below), (height, gone) in zip(
         ((0.88, 0.60), (0.60, 0.32)), left_out.items(), strict=True
     ):

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from notears_pfl.cohort.tables import flow_table
 from notears_pfl.report.cohort_figures import flow_figure, motion_figure, reason_kind
 from notears_pfl.report.degree_figure import degree_figure
 from notears_pfl.report.finding_figures import overlap_figure, site_specific_figure
@@ -11,7 +12,7 @@ from notears_pfl.report.network_figures import network_figures
 from notears_pfl.report.style import lobe_colours
 from notears_pfl.report.truth_figure import truth_figure
 
-from .toy import GROUPS, LIMITS, SITES, toy_findings, toy_rois, toy_tables
+from .toy import GROUPS, LIMITS, SITES, toy_cohort, toy_findings, toy_rois, toy_tables
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,19 @@ def test_the_flow_counts_everyone_and_gives_reasons(tables):
     assert "1 processing failed" in shown
     assert "1 motion" in shown
     assert shown.count("11 included") == 2
+
+
+def test_who_was_never_enrolled_leaves_the_flow_before_the_usable_series():
+    cohort = toy_cohort()
+    cohort.loc[0, ["not_enrolled", "exclusion"]] = ["no T1w image", "not enrolled: no T1w image"]
+    cohort.loc[0, ["included", "split"]] = [False, None]
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
+
+    figure = flow_figure(flow_table(blank), cohort, GROUPS)
+
+    height = {text.get_text(): text.get_position()[1] for text in figure.axes[0].texts}
+    usable = next(y for text, y in height.items() if text.startswith("11 with usable series"))
+    assert height["1 left out\n1 not enrolled"] > usable > height["1 left out\n1 motion"]
 
 
 @pytest.mark.parametrize(
