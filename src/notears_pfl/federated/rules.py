@@ -88,7 +88,11 @@ def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
     if not Path(path).is_file():
         msg = f"{path}: no such file. Write it; docs/federated.md has one to start from."
         raise ConfigError(msg)
-    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        msg = f"{path}: cannot be read as YAML ({error}). Correct the place that it names."
+        raise ConfigError(msg) from error
     if not isinstance(content, dict):
         msg = f"{path}: must hold settings by name; found {type(content).__name__}."
         raise ConfigError(msg)

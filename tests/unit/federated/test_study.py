@@ -109,6 +109,18 @@ def test_the_command_refuses_a_folder_that_is_no_kit(federation, capsys, tmp_pat
     assert "no such certificate. Name the folder of a start-up kit." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "content", [b"name: [study", b"name: st\xfcdy"], ids=["open bracket", "not UTF-8"]
+)
+def test_the_command_names_a_file_that_is_no_yaml(content, capsys, tmp_path):
+    (tmp_path / "federation.yaml").write_bytes(content)
+
+    code = main(["federated", "provision", str(tmp_path / "federation.yaml"), "kits"])
+
+    assert code == 1
+    assert "federation.yaml: cannot be read as YAML" in capsys.readouterr().err
+
+
 def test_kits_are_never_written_over(federation, capsys, tmp_path):
     code = main(["federated", "provision", str(federation()), str(tmp_path)])
 
