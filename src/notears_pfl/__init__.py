@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from notears_pfl.version import __version__
+
 if TYPE_CHECKING:
     from notears_pfl.model.estimator import NotearsPFL
 
 __all__ = ["NotearsPFL", "__version__"]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -12,8 +12,10 @@ import pandas as pd
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.tables import read_relmat, read_table, write_json, write_table
+from notears_pfl.version import __version__
 
-PACKAGES = ("notears-pfl", "numpy", "scipy")
+# Besides this one, which tells its version itself.
+PACKAGES = ("numpy", "scipy")
 NETWORK_NAME = re.compile(r"group-(?P<group>[A-Za-z0-9]+)_site-(?P<site>[A-Za-z0-9]+)_relmat\.tsv")
 
 
@@ -63,7 +65,7 @@ def write_network(
         "StorageFormat": "Full",
         "NonNegative": "",
         **sidecar,
-        "Versions": {name: version(name) for name in PACKAGES},
+        "Versions": {"notears-pfl": __version__} | {name: version(name) for name in PACKAGES},
     }
     write_json(content, Path(path).with_suffix(".json"))
 

@@ -1,11 +1,13 @@
 """Networks travel with their labels and with what is known of them."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from notears_pfl import __version__
 from notears_pfl.errors import TableError
 from notears_pfl.io.networks import plain, read_discovery_series, read_networks, write_network
 from notears_pfl.io.tables import write_table
@@ -27,6 +29,19 @@ def test_a_network_comes_back_with_its_labels_and_direction(tmp_path):
     assert sidecar["Directed"]
     assert sidecar["Converged"]
     assert sidecar["Versions"]["numpy"] == np.__version__
+
+
+def test_a_network_is_written_by_a_package_that_is_not_installed(tmp_path, monkeypatch):
+    def installed(name):
+        if name == "notears-pfl":
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr("notears_pfl.io.networks.version", installed)
+    write_network(np.zeros((2, 2)), ROIS, {}, tmp_path / "group-MDD_site-COI_relmat.tsv")
+
+    sidecar = json.loads((tmp_path / "group-MDD_site-COI_relmat.json").read_text())
+    assert sidecar["Versions"]["notears-pfl"] == __version__
 
 
 def test_networks_are_told_apart_by_their_names_not_by_their_order(tmp_path):

@@ -1,13 +1,13 @@
 """Methods: a paragraph from the steps that really ran, with references."""
 
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 
 import pandas as pd
 
 from notears_pfl.report.citations import bibliography, cite
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page import Section
+from notears_pfl.version import __version__
 
 # Gives a citation of works by their keys, and remembers that they were cited.
 Citing = Callable[..., str]
@@ -137,7 +137,7 @@ def _analyses(findings: Findings, behind: Citing) -> Iterator[str]:
         f"computed {works}, to say how far directions rest on scale."
     )
     yield (
-        f"The study ran with NOTEARS-PFL {version('notears-pfl')} under Snakemake "
+        f"The study ran with NOTEARS-PFL {__version__} under Snakemake "
         f"{behind('molder2021snakemake')}."
     )
 

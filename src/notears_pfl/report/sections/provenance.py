@@ -12,9 +12,10 @@ import yaml
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page import Section
 from notears_pfl.report.tables import PageTable, page_table
+from notears_pfl.version import __version__
 
 PACKAGES = (
-    "notears-pfl", "snakemake", "numpy", "scipy", "pandas", "scikit-learn", "nibabel", "nilearn",
+    "snakemake", "numpy", "scipy", "pandas", "scikit-learn", "nibabel", "nilearn",
     "SimpleITK", "picsl-greedy", "matplotlib", "itables",
 )  # fmt: skip
 SUFFIX = ".benchmark.tsv"
@@ -77,6 +78,7 @@ def read_benchmarks(folder: str | Path) -> pd.DataFrame:
 def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Versions of what is installed where the page is made."""
     found = {"Python": python_version(), "system": platform(terse=True)}
+    found["notears-pfl"] = __version__
     for name in packages:
         try:
             found[name] = version(name)
