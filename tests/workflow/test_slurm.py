@@ -172,6 +172,15 @@ def test_memory_and_time_of_every_rule_in_the_profile_grow_with_attempts():
         assert str(resources["runtime"]).endswith("* attempt")
 
 
+def test_a_run_of_fmriprep_gets_on_a_cluster_the_memory_that_its_rule_asks_for():
+    profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
+    rule = (ROOT / "workflow/rules/fmriprep.smk").read_text()
+
+    asked = re.search(r"mem_mb=(\d+)", rule)[1]
+
+    assert profile["set-resources"]["fmriprep_run"]["mem_mb"] == f"{asked} * attempt"
+
+
 def test_every_rule_of_a_subject_shares_slurm_jobs_with_other_subjects():
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
