@@ -92,6 +92,11 @@ def _sentence(error: ValidationError) -> str:
             return f"{_quoted(missing)} missing{inside}. Add it."
     meaning = error.schema.get("description", "")
     needed = f" ({meaning})" if meaning else ""
+    if (error.validator, error.validator_value) == ("type", "string"):
+        return (
+            f"'{place}' is {error.instance!r}, but text was needed{needed}. If it is a label, put "
+            "it in quotes: YAML reads 1, 01 and no as numbers and booleans."
+        )
     return f"'{place}' is {error.instance!r}: {error.message}{needed}. Correct the value."
 
 

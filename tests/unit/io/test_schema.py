@@ -11,6 +11,7 @@ SCHEMA = {
     "required": ["smoothing", "kind"],
     "properties": {
         "kind": {"enum": ["phantom"], "description": "where the data come from"},
+        "label": {"type": "string"},
         "smoothing": {
             "type": "object",
             "additionalProperties": False,
@@ -47,6 +48,7 @@ HEADER = "site\tn_volumes\trepetition_time\tselected\n"
         ({"kind": "phantom", "smoothing": {"fwhm": 6, "fwhm_mm": 6}}, r"'fwhm' .* mean 'fwhm_mm'"),
         ({"kind": "phantom", "smoothing": {"fwhm_mm": 6}, "x": 1}, r"unknown key 'x'. Known: kind"),
         ({"kind": "phantom"}, r"'smoothing' is missing. Add it"),
+        ({"kind": "phantom", "smoothing": {"fwhm_mm": 6}, "label": 1}, r"'label' is 1, .* quotes"),
         ({"kind": "phantom", "smoothing": {}}, r"'fwhm_mm' is missing under 'smoothing'"),
     ],
 )

@@ -52,6 +52,7 @@ def test_the_default_study_is_the_papers(config):
         ("seed", "today", "'seed' is 'today'"),
         ("source.kind", "dicom", "'source.kind' is 'dicom'"),
         ("groups.controls", "MDD", "groups.patients and groups.controls are both 'MDD'"),
+        ("groups.patients", 1, r"'groups.patients' is 1, but text was needed .*put it in quotes"),
         ("rois.n_selected", 57, r"rois.tsv: 56 regions are selected, 57 are announced"),
         ("sites", "config/nowhere.tsv", "config/nowhere.tsv: no such table"),
         ("phantom.signal.band_hz", [0.01, 0.2], r"Nyquist frequency of site COI, 0.2 Hz .TR 2.5 s"),
