@@ -11,7 +11,8 @@ from notears_pfl.io.tables import read_table, write_table
 with rule_log(snakemake.log[0]):
     params = snakemake.params
     path = snakemake.input.participants
-    participants = standard_participants(read_table(path), **params.columns, name=path)
+    everybody = read_table(path, text=params.columns.values())
+    participants = standard_participants(everybody, **params.columns, name=path)
     reports = zip(params.participants, snakemake.input.reports, strict=True)
     cohort = assemble_cohort(
         participants,

@@ -1,9 +1,8 @@
 """Rule ``phantom_figure``: the phantom cohort at a glance."""
 
-import pandas as pd
-
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.tables import read_table
 from notears_pfl.report.phantom_figure import cohort_figure, sagittal_slice
 from notears_pfl.report.style import save_figure
 
@@ -17,10 +16,10 @@ with rule_log(snakemake.log[0]):
     figure = cohort_figure(
         anatomy=sagittal_slice(t1w.data, t1w.affine),
         scans=dict(zip(params.titles, scans, strict=True)),
-        edges=pd.read_csv(inputs.edges, sep="\t"),
+        edges=read_table(inputs.edges),
         rois=params.rois,
         groups=params.groups,
-        motion=pd.read_csv(inputs.motion[0], sep="\t"),
+        motion=read_table(inputs.motion[0]),
         brightness=bolds[0].data.mean(axis=(0, 1, 2)),
         repetition_time=params.repetition_time,
         subject=params.subject,

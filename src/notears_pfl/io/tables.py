@@ -1,7 +1,7 @@
 """Read and write the tables that travel between rules."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,11 @@ import pandas as pd
 from notears_pfl.errors import TableError
 from notears_pfl.io.atomic import whole_file
 
+# Columns that hold names: the subject 0051 is not number 51, and a site may be called NA.
+LABELS = (
+    "participant_id", "site", "group", "set", "abbreviation", "roi", "from", "to", "variable",
+)  # fmt: skip
+
 
 def read_relmat(path: str | Path) -> pd.DataFrame:
     """Read a weighted adjacency matrix, rows and columns labelled by ROI.
@@ -18,6 +23,7 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
     Entry (i, j) is the weight of the edge from ROI i to ROI j.
     """
     relmat = pd.read_csv(path, sep="\t", index_col=0)
+    relmat.index = pd.Index(_text(path, [0]).iloc[:, 0].tolist(), name=relmat.index.name)
     for row, column in zip_longest(relmat.index, relmat.columns):
         if row != column:
             msg = (
@@ -28,15 +34,25 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
     return relmat
 
 
-def read_table(path: str | Path, text: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a TSV; ``n/a`` and empty cells are missing; columns of ``text`` are never numbers."""
-    # The subject 0051 is not number 51.
-    types = dict.fromkeys(("participant_id", *text), str)
+def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
+    """Read a TSV; ``n/a`` and empty cells are missing.
+
+    Columns of ``LABELS`` and ``text`` are never numbers, and in them only those cells are missing.
+    """
     try:
-        return pd.read_csv(path, sep="\t", na_values=["n/a"], dtype=types)
+        table = pd.read_csv(path, sep="\t", na_values=["n/a"])
     except FileNotFoundError:
         msg = f"{path}: no such table. Create it, or correct its path in the configuration."
         raise TableError(msg) from None
+    named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
+    return table.assign(**_text(path, named)) if named else table
+
+
+def _text(path: str | Path, columns: list[Any]) -> pd.DataFrame:
+    """Read columns as they are written, but for blanks around them."""
+    cells = pd.read_csv(path, sep="\t", usecols=columns, dtype=str, keep_default_na=False)
+    bare = cells.apply(lambda column: column.str.strip())
+    return bare.mask(bare.isin(["", "n/a"]))
 
 
 def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) -> None:

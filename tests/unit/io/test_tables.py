@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.tables import read_relmat, write_json, write_table
+from notears_pfl.io.tables import read_relmat, read_table, write_json, write_table
 
 
 @pytest.fixture
@@ -25,6 +25,41 @@ def test_read_relmat_refuses_rows_and_columns_that_differ(relmat, tmp_path):
 
     with pytest.raises(TableError, match=r"relmat\.tsv: .* 'ACG.R' meets column 'PCG.L'"):
         read_relmat(tmp_path / "relmat.tsv")
+
+
+def test_regions_may_be_called_by_numbers(relmat, tmp_path):
+    numbered = relmat.set_axis(["01", "2", "NA"]).set_axis(["01", "2", "NA"], axis=1)
+    write_table(numbered, tmp_path / "relmat.tsv")
+
+    assert read_relmat(tmp_path / "relmat.tsv").index.tolist() == ["01", "2", "NA"]
+
+
+def test_labels_are_text_and_only_blank_ones_are_missing(tmp_path):
+    rows = ["participant_id site group age", "0051 01 1 31", "0052 NA  NA", "0053 n/a 2 33"]
+    (tmp_path / "t.tsv").write_text("\n".join(rows).replace(" ", "\t"))
+
+    read = read_table(tmp_path / "t.tsv")
+
+    assert read["participant_id"].tolist() == ["0051", "0052", "0053"]
+    assert read["site"].tolist()[:2] == ["01", "NA"]
+    assert read["group"].tolist()[::2] == ["1", "2"]
+    assert read.isna().sum().to_dict() == {"participant_id": 0, "site": 1, "group": 1, "age": 1}
+    assert read["age"].dtype == float
+
+
+def test_columns_named_as_text_are_labels_too(tmp_path):
+    (tmp_path / "t.tsv").write_text("DX_GROUP\tDSM\n1\t1\n2\t0\n")
+
+    read = read_table(tmp_path / "t.tsv", text=["DX_GROUP"])
+
+    assert read["DX_GROUP"].tolist() == ["1", "2"]
+    assert read["DSM"].tolist() == [1, 0]
+
+
+def test_a_table_without_rows_has_its_columns(tmp_path):
+    (tmp_path / "t.tsv").write_text("site\tvariable\tsmd\n")
+
+    assert read_table(tmp_path / "t.tsv").shape == (0, 3)
 
 
 def test_a_missing_value_is_written_as_bids_asks(tmp_path):
