@@ -23,7 +23,7 @@ def flow_table(subjects: pd.DataFrame) -> pd.DataFrame:
         }
     )
     keys = [subjects["site"], subjects["group"]]
-    return steps.groupby(keys, sort=False).sum().astype(int).reset_index()
+    return steps.groupby(keys, sort=False, dropna=False).sum().astype(int).reset_index()
 
 
 def described_columns(subjects: pd.DataFrame, wanted: Sequence[str]) -> list[str]:

@@ -8,7 +8,12 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError, PflError
 from notears_pfl.ingest.enrolment import Enrolment, enrol, group_problems
-from notears_pfl.ingest.participants import standard_participants, with_mapped_values
+from notears_pfl.ingest.participants import (
+    UNKNOWN,
+    site_labels,
+    standard_participants,
+    with_mapped_values,
+)
 from notears_pfl.ingest.runs import (
     Scan,
     checked_repetition_time,
@@ -86,9 +91,8 @@ def read_participants(
             raw[group_column], table[group_column], groups, group_column
         ).items():
             problems.setdefault(row, []).append(problem)
-    for row in table.index[table[site_column].isna()]:
+    for row in table.index[site_labels(table[site_column]) == ""]:
         problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
-    table[site_column] = table[site_column].fillna("")
     standard = standard_participants(table, site_column, group_column, path)
     labels = raw["participant_id"].str.strip().str.removeprefix("sub-")
     standard["folder"] = "sub-" + labels
@@ -158,8 +162,9 @@ def _with_strangers(
     """Add those who have a folder but no row, with that for a problem."""
     strangers = sorted(set(tree.subjects()) - set(table["folder"]))
     rows = pd.DataFrame(
-        {"participant_id": strangers, "folder": strangers, "site": site, "group": ""}, dtype=object
-    )
+        {"participant_id": strangers, "folder": strangers, "site": site or UNKNOWN},
+        dtype=object,
+    ).assign(group=UNKNOWN)
     joined = pd.concat([table, rows], ignore_index=True) if strangers else table
     problems = {
         len(table) + i: [f"has a folder in {tree.root} but no row in {path}"]

@@ -118,12 +118,18 @@ def group_problems(
     """Say, by row, which values of the group's column nobody has given a meaning."""
     known = {*groups, OTHER}
     return {
-        int(row): (
-            f"{column} is {values[row]!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or "
-            f"map it in source.group_values, to '{OTHER}' if it is not part of the study"
-        )
+        int(row): _group_problem(values[row], groups, column)
         for row in values.index[~mapped.isin(known)]
     }
+
+
+def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
+    if pd.isna(value):
+        return f"{column} is missing"
+    return (
+        f"{column} is {value!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map it in "
+        f"source.group_values, to '{OTHER}' if it is not part of the study"
+    )
 
 
 def _all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str) -> str:

@@ -7,6 +7,9 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError
 
+# Stands for a site or group that the table does not tell.
+UNKNOWN = "unknown"
+
 
 def standard_participants(
     table: pd.DataFrame, site_column: str, group_column: str, name: str
@@ -14,7 +17,8 @@ def standard_participants(
     """Give a participants table the columns ``participant_id``, ``site`` and ``group``.
 
     Ids get the prefix ``sub-``; ids and sites lose all but letters and digits, as BIDS names
-    files. Other columns are kept.
+    files. A site or group that is blank is ``UNKNOWN``. Other columns are kept, but for one called
+    ``site`` or ``group`` where another was named.
 
     Parameters
     ----------
@@ -36,11 +40,13 @@ def standard_participants(
     if len(nameless):
         msg = f"{name}: rows {nameless.tolist()} have no participant_id. Name them, or remove them."
         raise CohortError(msg)
-    subjects = table.rename(columns={site_column: "site", group_column: "group"})
+    named = {site_column: "site", group_column: "group"}
+    others = [column for column in ("site", "group") if column in table and column not in named]
+    subjects = table.drop(columns=others).rename(columns=named)
     ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
     subjects["participant_id"] = "sub-" + ids
-    subjects["site"] = subjects["site"].astype(str).map(_letters_and_digits)
-    subjects["group"] = subjects["group"].astype(str)
+    subjects["site"] = site_labels(subjects["site"]).replace("", UNKNOWN)
+    subjects["group"] = subjects["group"].astype(object).fillna(UNKNOWN).astype(str)
     repeated = subjects["participant_id"][subjects["participant_id"].duplicated()].unique()
     if len(repeated):
         msg = (
@@ -49,6 +55,31 @@ def standard_participants(
         )
         raise CohortError(msg)
     return subjects
+
+
+def site_labels(column: pd.Series) -> pd.Series:
+    """Sites by their letters and digits; empty where a cell names none, or says so."""
+    text = column.astype(object).fillna("").astype(str)
+    return text.map(_letters_and_digits).replace(UNKNOWN, "")
+
+
+def refuse_blanks(table: pd.DataFrame, site_column: str, group_column: str, name: str) -> None:
+    """Refuse a table in which the site or the group of someone is blank, naming them."""
+    blank = {
+        site_column: site_labels(table[site_column]) == "",
+        group_column: table[group_column].isna(),
+    }
+    lines = [
+        f"  {column}: {', '.join(map(str, table['participant_id'][rows]))}"
+        for column, rows in blank.items()
+        if rows.any()
+    ]
+    if lines:
+        msg = (
+            f"{name}: these subjects have no site or no group, but each needs both. Fill in the "
+            "column, or remove the rows.\n" + "\n".join(lines)
+        )
+        raise CohortError(msg)
 
 
 def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Series:

@@ -10,6 +10,7 @@ import pandas as pd
 from notears_pfl.errors import DatasetError
 from notears_pfl.ingest.datasets import read_participants
 from notears_pfl.ingest.enrolment import Enrolment, enrol
+from notears_pfl.ingest.participants import UNKNOWN
 from notears_pfl.ingest.runs import Scan, unequal_repetition_times
 from notears_pfl.ingest.srpbs import protocol_fields, with_meanings
 
@@ -31,7 +32,8 @@ def enrol_release(
     if "protocol" not in participants:
         msg = f"{root / PARTICIPANTS}: column protocol is missing. Take the release's own table."
         raise DatasetError(msg)
-    elsewhere = ~participants["site"].isin(sites.index)
+    # A site that is blank is a problem, not elsewhere.
+    elsewhere = ~participants["site"].isin([*sites.index, UNKNOWN])
     scans: dict[str, Scan] = {}
     problems: dict[str, list[str]] = {}
     rows = zip(
@@ -39,10 +41,11 @@ def enrol_release(
         participants["protocol"].astype("string").str.removesuffix(".0"), strict=True,
     )  # fmt: skip
     for row, who, folder, site, number in rows:
+        problems[who] = wrong.get(row, [])
         if site not in sites.index:
             continue
         scan, found = _find_scan(root / "data" / folder, protocols, str(number), sites.loc[site])
-        problems[who] = [*wrong.get(row, []), *found]
+        problems[who] = [*problems[who], *found]
         if scan:
             scans[who] = scan
     everybody = participants.set_index("participant_id")

@@ -29,6 +29,12 @@ def test_the_flow_counts_who_is_left_at_each_step(subjects):
     assert flow.loc[("COI", "HC")].tolist() == [3, 2, 2, 1, 1]
 
 
+def test_the_flow_counts_those_of_unknown_group(subjects):
+    subjects.loc[2, "group"] = None
+
+    assert flow_table(subjects)["found"].sum() == len(subjects)
+
+
 def test_table_one_gives_means_and_standardised_differences(subjects):
     table = table_one(subjects[subjects["included"]], ("MDD", "HC"), ["age", "sex"])
 

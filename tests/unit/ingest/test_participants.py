@@ -4,7 +4,11 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import CohortError
-from notears_pfl.ingest.participants import sites_with_both_groups, standard_participants
+from notears_pfl.ingest.participants import (
+    refuse_blanks,
+    sites_with_both_groups,
+    standard_participants,
+)
 
 
 @pytest.fixture
@@ -38,6 +42,53 @@ def test_a_row_without_an_id_is_refused_by_its_number(table):
 
     with pytest.raises(CohortError, match=r"participants\.tsv: rows \[2\] have no participant_id"):
         standard_participants(table, "centre", "dx", "participants.tsv")
+
+
+@pytest.mark.parametrize("blank", [None, float("nan"), "", "--"])
+def test_a_blank_site_is_called_unknown(table, blank):
+    table.loc[1, "centre"] = blank
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["site"].tolist() == ["MAXMUN", "unknown", "PITT"]
+
+
+def test_a_blank_group_is_called_unknown(table):
+    table.loc[1, "dx"] = None
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["group"].tolist() == ["ASD", "unknown", "TC"]
+
+
+def test_everyone_with_a_blank_is_named_where_blanks_are_refused(table):
+    table.loc[0, "centre"] = None
+    table.loc[[1, 2], "dx"] = None
+
+    with pytest.raises(CohortError) as refusal:
+        refuse_blanks(table, "centre", "dx", "participants.tsv")
+
+    assert str(refusal.value).startswith("participants.tsv: these subjects have no site or no")
+    assert str(refusal.value).splitlines()[1:] == ["  centre: sub-01", "  dx: 2, s_03"]
+
+
+def test_of_two_columns_for_a_label_the_named_one_counts(table):
+    table = table.assign(site="one", group="two")
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects.columns.tolist() == ["participant_id", "site", "group", "age"]
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
+
+
+def test_site_and_group_may_stand_in_each_others_columns(table):
+    swapped = table.rename(columns={"centre": "group", "dx": "site"})
+
+    subjects = standard_participants(swapped, "group", "site", "participants.tsv")
+
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
 
 
 def test_a_subject_in_two_rows_is_refused(table):

@@ -4,9 +4,13 @@ import pandas as pd
 import pytest
 import yaml
 
+from notears_pfl.cohort.assemble import assemble_cohort
+from notears_pfl.cohort.exclusion import Limits
+from notears_pfl.cohort.tables import flow_table
 from notears_pfl.errors import CohortError, ConfigError
+from notears_pfl.ingest.participants import standard_participants
 from notears_pfl.ingest.sources import enrol_source
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.tables import read_table, write_json, write_table
 
 GROUPS = ("MDD", "HC")
 SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
@@ -138,6 +142,32 @@ def test_those_with_problems_can_be_excluded_and_keep_their_reasons(settings, sp
     assert set(enrolment.scans) == {"sub-HUHcontrol2", *more["participant_id"]}
     assert enrolment.sites == ["HUH"]
     assert any("of 13 subjects cannot be used" in line for line in enrolment.lines)
+
+
+def test_everyone_excluded_is_in_the_cohort_and_its_flow(settings, dataset, tmp_path):
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    table.loc[0, "dx"] = table.loc[4, "centre"] = None
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    add_subject(dataset, "sub-stranger")
+    for who in ("sub-COIdepr9", "sub-HUHdepr9"):
+        add_subject(dataset, who)
+        with open(dataset / "participants.tsv", "a") as file:
+            file.write(f"{who}\t{who[4:7]}\tdepr\t30\n")
+
+    enrolment = enrol(settings, on_problem="exclude")
+    write_table(pd.DataFrame(enrolment.rows()), tmp_path / "everybody.tsv", index=False)
+    everybody = standard_participants(
+        read_table(tmp_path / "everybody.tsv"), "site", "group", "everybody.tsv"
+    )
+    ok = {who: {"status": "ok"} for who in enrolment.scans}
+    limits = Limits(max_mean_fd_mm=1, max_share_fd_above=1, min_volumes=1)
+    cohort = assemble_cohort(everybody, ok, GROUPS, enrolment.sites, limits, 0.5, 1)
+
+    why = cohort.set_index("participant_id")["exclusion"]
+    assert "dx is missing" in why["sub-COIdepr1"]
+    assert "centre is missing" in why["sub-HUHdepr1"]
+    assert "no row in" in why["sub-stranger"]
+    assert flow_table(cohort)["found"].sum() == 11
 
 
 def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset):
