@@ -68,7 +68,8 @@ def table_one(
             pooled = np.sqrt((sd_p**2 + sd_c**2) / 2)
             row["smd"] = (mean_p - mean_c) / pooled if pooled > 0 else np.nan
             rows.append(row)
-    return pd.DataFrame(rows)
+    moments_of = [f"{figure}_{group}" for group in groups for figure in ("n", "mean", "sd")]
+    return pd.DataFrame(rows, columns=["site", "variable", *moments_of, "smd"])
 
 
 def _as_numbers(table: pd.DataFrame) -> pd.DataFrame:

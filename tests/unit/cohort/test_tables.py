@@ -49,3 +49,10 @@ def test_a_difference_without_spread_is_undefined(subjects):
     same = subjects[subjects["included"]].assign(age=30)
 
     assert pd.isna(table_one(same, ("MDD", "HC"), ["age"])["smd"].iloc[0])
+
+
+def test_table_one_of_no_variables_has_its_columns_and_no_rows(subjects):
+    table = table_one(subjects, ("MDD", "HC"), [])
+
+    assert table.columns.tolist() == table_one(subjects, ("MDD", "HC"), ["age"]).columns.tolist()
+    assert table.empty

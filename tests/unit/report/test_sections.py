@@ -3,6 +3,8 @@
 import pandas as pd
 import pytest
 
+from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.report.page import render
 from notears_pfl.report.sections.cohort import cohort_section
 from notears_pfl.report.sections.extras import comparison_section, simulations_section
 from notears_pfl.report.sections.glance import glance_section
@@ -75,6 +77,19 @@ def test_table_one_gives_mean_spread_number_and_difference(findings, pictures):
     assert shown[:2] == ["COI", "age"]
     assert shown[2] == f"{row['mean_MDD']:.3g} ± {row['sd_MDD']:.2g} ({row['n_MDD']})"
     assert shown[4] == f"{row['smd']:+.2f}".replace("-", "−")
+
+
+def test_a_cohort_of_whom_nothing_is_known_is_shown_without_table_one(findings, pictures, tmp_path):
+    nothing = findings.tables["table_one"].iloc[:0]
+    write_table(nothing, tmp_path / "table_one.tsv", index=False)
+    tables = {**findings.tables, "table_one": read_table(tmp_path / "table_one.tsv")}
+
+    section = cohort_section(toy_findings(tables=tables), pictures)
+    page = render("sections/cohort.html", content=section.content)
+    careful = " ".join(glance_section(toy_findings(tables=tables)).content["careful"])
+
+    assert "Nothing is known of them" in page
+    assert "Head motion is not known" in careful
 
 
 def test_quality_marks_what_is_beyond_a_limit_and_links_to_each_page(findings):
