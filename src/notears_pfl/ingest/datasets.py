@@ -1,6 +1,6 @@
 """Who and what is in datasets of the shape of BIDS: one, or one per site."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +37,17 @@ def enrol_datasets(
     """Enrol the subjects of the datasets under ``source.dataset``; ``find`` finds their scans."""
     tables: list[pd.DataFrame] = []
     scans: dict[str, Scan] = {}
-    problems: dict[str, list[str]] = {}
     paths = _participants_tables(source)
+    rest, problems = _rows_of_no_dataset(source, groups)
+    # A folder of theirs may be in any dataset.
+    siteless = set(rest["folder"][rest["site"] == UNKNOWN])
     for site, root in _datasets(source).items():
         tree, path = BidsTree(root), paths[str(root)]
-        table, wrong = read_participants(path, source, site, groups)
-        table, strangers = _with_strangers(table, tree, site, path)
+        table, wrong = read_participants(path, source, site, groups, _sharing(source))
+        table, strangers = _with_strangers(table, tree, site, path, siteless)
         wrong |= strangers
         if source["prefix_site"]:
-            table["participant_id"] = "sub-" + table["site"] + table["folder"].str[4:]
+            table["participant_id"] = _with_site(table)
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
             scan, found = (
                 find(tree, folder, source, needs_slice_times)
@@ -56,33 +58,50 @@ def enrol_datasets(
             if scan:
                 scans[who] = scan
         tables.append(table)
-    participants = pd.concat(tables, ignore_index=True)
+    participants = pd.concat([*tables, rest] if len(rest) else tables, ignore_index=True)
     _refuse_namesakes(participants)
     everybody = participants.set_index("participant_id")
     times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
     in_study = times[everybody["group"].reindex(times.index).isin(groups)]
     for who, problem in unequal_repetition_times(in_study, everybody["site"]).items():
         problems[who].append(problem)
-    participants = participants.drop(columns=["folder", "dataset"])
+    unasked = participants["unasked"]
+    participants = participants.drop(columns=["folder", "dataset", "unasked"])
     named = list(dict.fromkeys(paths.values()))
-    return enrol(participants, scans, problems, groups, source["on_problem"], named)
+    return enrol(participants, scans, problems, groups, source["on_problem"], named, unasked)
 
 
 def read_participants(
-    path: str, source: Mapping[str, Any], site: str, groups: tuple[str, str]
+    path: str,
+    source: Mapping[str, Any],
+    site: str,
+    groups: tuple[str, str],
+    sharing: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Read a participants table; also give what is wrong with its rows."""
+    """Read a participants table; also give what is wrong with its rows.
+
+    Of a table that several sites are ``sharing``, only the rows of ``site`` are read; of no site,
+    those of none of them.
+    """
     site_column, group_column = source["site_column"], source["group_column"]
     table = read_table(path, text=(site_column, group_column))
-    if site:
-        table[site_column] = site
-    elif site_column not in table:
+    if site_column not in table and (sharing or not site):
+        remedy = (
+            f"give a table per site: {PLACEHOLDER} in source.participants stands for the site."
+            if sharing
+            else "give a dataset per site: source.dataset: {SITE: folder}."
+        )
         msg = (
             f"{path}: column {site_column} is missing; the table has "
             f"{', '.join(table.columns)}. Name the column of the site in source.site_column, or "
-            "give a dataset per site: source.dataset: {SITE: folder}."
+            f"{remedy}"
         )
         raise CohortError(msg)
+    if sharing:
+        labels = site_labels(table[site_column])
+        table = table[labels == site if site else ~labels.isin(sharing)].copy()
+    elif site:
+        table[site_column] = site
     raw = table.copy()
     problems: dict[int, list[str]] = {}
     if group_column in table:
@@ -153,24 +172,55 @@ def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:
 def _datasets(source: Mapping[str, Any]) -> dict[str, str]:
     """Folder of each dataset by site; one dataset of all sites stands under an empty name."""
     dataset = source["dataset"]
-    return dict(dataset) if isinstance(dataset, Mapping) else {"": dataset}
+    if isinstance(dataset, Mapping):
+        return {str(site): root for site, root in dataset.items()}
+    return {"": dataset}
+
+
+def _sharing(source: Mapping[str, Any]) -> list[str]:
+    """Sites whose datasets have one participants table together."""
+    sites = list(_datasets(source))
+    shared = PLACEHOLDER not in source.get("participants", PLACEHOLDER)
+    return sites if shared and len(sites) > 1 else []
+
+
+def _rows_of_no_dataset(
+    source: Mapping[str, Any], groups: tuple[str, str]
+) -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """Rows of a shared table whose site has no dataset or is blank, and what is wrong, by id."""
+    sharing = _sharing(source)
+    if not sharing:
+        return pd.DataFrame({"folder": [], "site": []}), {}
+    path = source["participants"]
+    table, wrong = read_participants(path, source, "", groups, sharing)
+    if source["prefix_site"]:
+        table["participant_id"] = _with_site(table)
+    unasked = "site " + table["site"] + " has no dataset in source.dataset"
+    unasked = unasked.where(table["site"] != UNKNOWN, "")
+    problems = {table["participant_id"][row]: found for row, found in wrong.items()}
+    return table.assign(dataset=path, unasked=unasked), problems
+
+
+def _with_site(table: pd.DataFrame) -> pd.Series:
+    """Ids that name the site too."""
+    return "sub-" + table["site"] + table["folder"].str[4:]
 
 
 def _with_strangers(
-    table: pd.DataFrame, tree: BidsTree, site: str, path: str
+    table: pd.DataFrame, tree: BidsTree, site: str, path: str, known: set[str]
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Add those who have a folder but no row, with that for a problem."""
-    strangers = sorted(set(tree.subjects()) - set(table["folder"]))
+    """Add those who have a folder but no row, with that for a problem; ``known`` have a row."""
+    strangers = sorted(set(tree.subjects()) - set(table["folder"]) - known)
+    first = int(table.index.max()) + 1 if len(table) else 0
+    numbers = range(first, first + len(strangers))
     rows = pd.DataFrame(
         {"participant_id": strangers, "folder": strangers, "site": site or UNKNOWN},
+        index=numbers,
         dtype=object,
     ).assign(group=UNKNOWN)
-    joined = pd.concat([table, rows], ignore_index=True) if strangers else table
-    problems = {
-        len(table) + i: [f"has a folder in {tree.root} but no row in {path}"]
-        for i in range(len(strangers))
-    }
-    return joined.assign(dataset=str(tree.root)), problems
+    joined = pd.concat([table, rows]) if strangers else table
+    problems = {row: [f"has a folder in {tree.root} but no row in {path}"] for row in numbers}
+    return joined.assign(dataset=str(tree.root), unasked=""), problems
 
 
 def _refuse_namesakes(participants: pd.DataFrame) -> None:
@@ -182,6 +232,7 @@ def _refuse_namesakes(participants: pd.DataFrame) -> None:
         ]
         msg = (
             f"{len(where)} subjects are in more than one dataset. If these are different people, "
-            "set source.prefix_site to true; if not, remove one of each.\n" + "\n".join(where)
+            "set source.prefix_site to true; if not, remove one of each, or correct its site.\n"
+            + "\n".join(where)
         )
         raise CohortError(msg)

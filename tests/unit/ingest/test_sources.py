@@ -1,5 +1,7 @@
 """Datasets of a user's own: everyone is enrolled, or named with what stands in the way."""
 
+import shutil
+
 import pandas as pd
 import pytest
 import yaml
@@ -13,6 +15,7 @@ from notears_pfl.ingest.sources import enrol_source
 from notears_pfl.io.tables import read_table, write_json, write_table
 
 GROUPS = ("MDD", "HC")
+DX = ("depr", "control")
 SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
 
 
@@ -149,16 +152,14 @@ def test_everyone_excluded_is_in_the_cohort_and_its_flow(settings, dataset, tmp_
     table.loc[0, "dx"] = table.loc[4, "centre"] = None
     table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
     add_subject(dataset, "sub-stranger")
-    for who in ("sub-COIdepr9", "sub-HUHdepr9"):
-        add_subject(dataset, who)
-        with open(dataset / "participants.tsv", "a") as file:
+    with open(dataset / "participants.tsv", "a") as file:
+        for who in ("sub-COIdepr9", "sub-HUHdepr9"):
+            add_subject(dataset, who)
             file.write(f"{who}\t{who[4:7]}\tdepr\t30\n")
 
     enrolment = enrol(settings, on_problem="exclude")
-    write_table(pd.DataFrame(enrolment.rows()), tmp_path / "everybody.tsv", index=False)
-    everybody = standard_participants(
-        read_table(tmp_path / "everybody.tsv"), "site", "group", "everybody.tsv"
-    )
+    write_table(pd.DataFrame(enrolment.rows()), tmp_path / "all.tsv", index=False)
+    everybody = standard_participants(read_table(tmp_path / "all.tsv"), "site", "group", "all.tsv")
     ok = {who: {"status": "ok"} for who in enrolment.scans}
     limits = Limits(max_mean_fd_mm=1, max_share_fd_above=1, min_volumes=1)
     cohort = assemble_cohort(everybody, ok, GROUPS, enrolment.sites, limits, 0.5, 1)
@@ -227,6 +228,56 @@ def test_a_table_of_participants_elsewhere_is_found_by_site(settings, two_datase
     assert len(enrolment.scans) == 4
 
 
+@pytest.fixture
+def shared_table(two_datasets, tmp_path):
+    """Write one table for two datasets that have two subjects each, 1 and 2, and 3 and 4."""
+    for i, (site, old) in enumerate([(s, o) for s in two_datasets for o in ("01", "02")]):
+        shutil.rmtree(tmp_path / site / f"sub-{old}")
+        add_subject(tmp_path / site, f"sub-{i + 1}")
+    rows = [(f"sub-{i + 1}", "NSK" if i < 2 else "OSL", dx) for i, dx in enumerate(DX * 2)]
+    table = pd.DataFrame(rows, columns=["participant_id", "centre", "dx"])
+    table.to_csv(tmp_path / "all.tsv", sep="\t", index=False)
+    return {"dataset": two_datasets, "participants": str(tmp_path / "all.tsv")}
+
+
+def test_of_a_table_for_several_datasets_each_takes_its_rows(settings, shared_table):
+    enrolment = enrol(settings, **shared_table)
+
+    assert enrolment.enrolled["site"].tolist() == ["NSK", "NSK", "OSL", "OSL"]
+    assert sorted(enrolment.scans) == ["sub-1", "sub-2", "sub-3", "sub-4"]
+
+
+def test_rows_of_a_shared_table_that_no_dataset_has_are_listed(settings, shared_table, tmp_path):
+    with open(tmp_path / "all.tsv", "a") as file:
+        file.write("sub-5\tKUT\tdepr\nsub-6\t\tdepr\n")
+    add_subject(tmp_path / "OSL", "sub-6")
+
+    enrolment = enrol(settings, **shared_table, on_problem="exclude")
+
+    why = reasons(enrolment)
+    assert why["sub-5"] == "site KUT has no dataset in source.dataset"
+    assert "centre is missing" in why["sub-6"]
+    assert len(why) == 6
+    with pytest.raises(CohortError, match=r"1 of 6 subjects cannot be used"):
+        enrol(settings, **shared_table)
+
+
+def test_namesakes_in_a_shared_table_can_be_told_apart(settings, two_datasets, tmp_path):
+    rows = [f"0{i}\t{site}\t{DX[i - 1]}" for site in two_datasets for i in (1, 2)]
+    (tmp_path / "all.tsv").write_text("\n".join(["participant_id\tcentre\tdx", *rows]))
+
+    enrolment = enrol(
+        settings, dataset=two_datasets, prefix_site=True, participants=str(tmp_path / "all.tsv")
+    )
+
+    assert sorted(enrolment.scans) == ["sub-NSK01", "sub-NSK02", "sub-OSL01", "sub-OSL02"]
+
+
+def test_a_shared_table_without_sites_is_refused(settings, shared_table):
+    with pytest.raises(CohortError, match=r"column site is missing; .*give a table per site"):
+        enrol(settings, **shared_table, site_column="site")
+
+
 def test_a_table_without_the_sites_column_is_refused_with_both_remedies(settings):
     with pytest.raises(CohortError, match=r"column site is missing; .*centre.*source\.dataset: \{"):
         enrol(settings, site_column="site")
@@ -239,9 +290,11 @@ def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
         enrol(settings)
 
 
-def test_values_of_groups_may_be_numbers(settings, dataset):
-    add_dataset(dataset, [(n, s, {"depr": 2, "control": 0}[d], a) for n, s, d, a in ROWS])
+def test_groups_and_sites_may_be_numbers(settings, dataset):
+    codes = {"depr": 2, "control": 0, "COI": "01", "HUH": "02"}
+    add_dataset(dataset, [(who, codes[site], codes[dx], age) for who, site, dx, age in ROWS])
 
     enrolment = enrol(settings, group_values=yaml.safe_load("{2: MDD, 0: HC}"))
 
     assert len(enrolment.scans) == 8
+    assert enrolment.sites == ["01", "02"]
