@@ -29,11 +29,24 @@ def labelled_series(
 
 def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFrame:
     """Refuse series that lack a selected region, a number, or variation; others may miss it."""
+    if series.empty:
+        msg = "the series have no volumes. Export them again, or exclude the subject."
+        raise SignalError(msg)
     missing = [roi for roi in selected if roi not in series]
     if missing:
         msg = (
             f"{len(missing)} selected regions have no column ({_few(missing)}). Name the columns "
             "by the abbreviations of the ROI table, or deselect the regions."
+        )
+        raise SignalError(msg)
+    text = [roi for roi in selected if not pd.api.types.is_numeric_dtype(series[roi])]
+    if text:
+        cells = series[text[0]]
+        words = cells[pd.to_numeric(cells, errors="coerce").isna() & cells.notna()]
+        word = next(iter(words), cells.iloc[0])
+        msg = (
+            f"{len(text)} selected regions have text where numbers were needed ({_few(text)}; "
+            f"{word!r} in {text[0]}). Repair or exclude the subject."
         )
         raise SignalError(msg)
     values = series[list(selected)].to_numpy(dtype=float)
