@@ -13,9 +13,10 @@ with rule_log(snakemake.log[0]):
     for participant, table, report in zip(
         params.participants, output.series, output.reports, strict=True
     ):
-        source = series_path(params.series, participant)
+        names = params.names[participant]
+        source = series_path(params.series, *names)
         with mark_failure(report, [table]), naming(source):
-            series = read_series(params.series, participant)
+            series = read_series(params.series, *names)
             if isinstance(series, np.ndarray):
                 series = labelled_series(series, params.rois, params.selected)
             write_table(checked_series(series, params.selected), table, index=False)

@@ -17,14 +17,10 @@ from snakemake.logging import logger
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint
-from notears_pfl.ingest.participants import (
-    sites_with_both_groups,
-    standard_participants,
-)
+from notears_pfl.ingest.participants import sites_with_both_groups
+from notears_pfl.ingest.series_study import read_series_study
 from notears_pfl.ingest.sources import enrol_source
-from notears_pfl.io.series_files import series_path
 from notears_pfl.io.study import read_study
-from notears_pfl.io.tables import read_table
 from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
@@ -44,9 +40,8 @@ try:
         SUBJECTS = list_subjects(STUDY.sites, STUDY.groups)
     elif KIND == "timeseries":
         PARTICIPANTS_TABLE = config["source"]["participants"]
-        SUBJECTS = standard_participants(
-            read_table(PARTICIPANTS_TABLE), **COLUMNS, name=PARTICIPANTS_TABLE
-        )
+        SERIES = read_series_study(config["source"])
+        SUBJECTS = SERIES.participants.copy()
     else:
         PARTICIPANTS_TABLE = "results/ingest/participants.tsv"
         COLUMNS = {"site_column": "site", "group_column": "group"}
@@ -54,6 +49,7 @@ try:
         SUBJECTS = ENROLMENT.enrolled.copy()
         SCANS = {} if KIND == "srpbs" else ENROLMENT.scans
     SITES, LEFT_OUT = sites_with_both_groups(SUBJECTS, STUDY.groups, PARTICIPANTS_TABLE)
+    LEFT_OUT += SERIES.lines if KIND == "timeseries" else []
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 

@@ -1,8 +1,6 @@
 rule ingest_timeseries:
     input:
-        series=sorted(
-            {str(series_path(config["source"]["series"], p)) for p in PARTICIPANTS}
-        ),
+        series=SERIES.files,
     output:
         series=expand(
             "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
@@ -20,6 +18,7 @@ rule ingest_timeseries:
         "../../envs/analysis.yaml"
     params:
         participants=PARTICIPANTS,
+        names=SERIES.names,
         series=series_pattern,
         rois=STUDY.rois.index.tolist(),
         selected=SELECTED,

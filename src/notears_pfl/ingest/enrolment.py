@@ -89,7 +89,7 @@ def enrol(
     # Nobody is asked for the scans of people who are meant to stay out.
     troubled = {who: problems[who] for who in ids[~left_out] if problems.get(who)}
     if troubled and on_problem == "stop":
-        raise CohortError(_all_problems(troubled, len(participants), name, STOP_ADVICE))
+        raise CohortError(all_problems(troubled, len(participants), name, STOP_ADVICE))
     lines = [
         f"{name}: {count} subjects are left out: {reason}."
         for reason, count in reasons[left_out].value_counts(sort=False).items()
@@ -101,7 +101,7 @@ def enrol(
     reasons[elsewhere] = "site " + participants["site"][elsewhere] + " lacks one of the groups"
     lines += lacking
     if troubled:
-        lines.append(_all_problems(troubled, len(participants), name, "They are left out."))
+        lines.append(all_problems(troubled, len(participants), name, "They are left out."))
     enrolled = set(ids[reasons == ""])
     return Enrolment(
         participants.assign(not_enrolled=reasons),
@@ -132,7 +132,7 @@ def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
     )
 
 
-def _all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str) -> str:
+def all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str) -> str:
     """Name everyone with a problem, those of the same problem together."""
     by_reason: dict[str, list[str]] = {}
     for who, reasons in problems.items():

@@ -1,6 +1,9 @@
 """Read ROI series in the forms that studies share them."""
 
-from collections.abc import Sequence
+import contextlib
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +16,27 @@ PLACEHOLDER = "{participant_id}"
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 
 
-def series_path(pattern: str, participant_id: str) -> Path:
-    """File that holds a subject's series: the pattern's, or the one file of all subjects."""
-    return Path(pattern.replace(PLACEHOLDER, participant_id))
+def series_path(pattern: str, *names: str) -> Path:
+    """File that holds a subject's series: the pattern's, or the one file of all subjects.
+
+    Of several ``names`` of the subject the first that has a file counts.
+    """
+    paths = [Path(pattern.replace(PLACEHOLDER, name)) for name in names]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
-def read_series(pattern: str, participant_id: str) -> pd.DataFrame | np.ndarray:
+def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
     """Read a subject's series: a frame where columns are named, else an array.
 
     ``.tsv`` and ``.csv`` have a line of names; ``.1D`` and ``.txt`` are bare numbers with
-    ``#`` comments; ``.npy`` is one array; ``.npz`` has one array per subject, by its id.
+    ``#`` comments; ``.npy`` is one array; ``.npz`` has one array per subject, by one of its
+    ``names``.
     """
-    path = series_path(pattern, participant_id)
+    path = series_path(pattern, *names)
     if not path.is_file():
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
         raise TableError(msg)
-    try:
+    with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
                 return pd.read_csv(path, sep=SEPARATORS[path.suffix], na_values=["n/a"])
@@ -37,10 +45,7 @@ def read_series(pattern: str, participant_id: str) -> pd.DataFrame | np.ndarray:
             case ".npy":
                 return np.asarray(np.load(path))
             case ".npz":
-                return _from_archive(path, participant_id)
-    except (ValueError, OSError, EOFError) as error:
-        msg = f"{path}: cannot be read ({error}). The file is damaged: copy or export it again."
-        raise TableError(msg) from error
+                return _from_archive(path, names)
     known = ", ".join([*SEPARATORS, ".1D", ".txt", ".npy", ".npz"])
     msg = (
         f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
@@ -48,14 +53,32 @@ def read_series(pattern: str, participant_id: str) -> pd.DataFrame | np.ndarray:
     raise TableError(msg)
 
 
-def _from_archive(path: Path, participant_id: str) -> np.ndarray:
+def check_archive(path: str | Path) -> None:
+    """Refuse an archive of all subjects that is damaged."""
+    with _readable(path), np.load(path):
+        pass
+
+
+@contextlib.contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
+    """Name the file in the error of a library that cannot read it."""
+    try:
+        yield
+    except TableError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        msg = f"{path}: cannot be read ({error}). The file is damaged: copy or export it again."
+        raise TableError(msg) from error
+
+
+def _from_archive(path: Path, names: Sequence[str]) -> np.ndarray:
     with np.load(path) as archive:
-        names: Sequence[str] = archive.files
-        for name in (participant_id, participant_id.removeprefix("sub-")):
-            if name in names:
+        found: Sequence[str] = archive.files
+        for name in names:
+            if name in found:
                 return np.asarray(archive[name])
     msg = (
-        f"{path}: no array {participant_id!r} among {len(names)} ({', '.join(names[:3])}, …). "
+        f"{path}: no array {names[0]!r} among {len(found)} ({', '.join(found[:3])}, …). "
         "Add it, or remove the subject from participants.tsv."
     )
     raise TableError(msg)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.series_files import read_series
+from notears_pfl.io.series_files import check_archive, read_series, series_path
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def test_one_file_per_subject(tmp_path, values, suffix):
 def test_one_archive_for_all_subjects(tmp_path, values, key):
     np.savez(tmp_path / "all.npz", **{key: values, "sub-08": values + 1})
 
-    np.testing.assert_array_equal(read_series(str(tmp_path / "all.npz"), "sub-07"), values)
+    series = read_series(str(tmp_path / "all.npz"), "sub-07", "07")
+
+    np.testing.assert_array_equal(series, values)
 
 
 def test_a_subject_that_the_archive_lacks_is_named(tmp_path, values):
@@ -58,6 +60,43 @@ def test_a_damaged_file_is_named(tmp_path):
 
     with pytest.raises(TableError, match=r"sub-07\.npy: cannot be read"):
         read_series(str(tmp_path / "{participant_id}.npy"), "sub-07")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_a_file_that_was_cut_short_is_named(tmp_path, values, suffix):
+    path = tmp_path / f"sub-07{suffix}"
+    {".npy": np.save, ".npz": np.savez}[suffix](path, values)
+    path.write_bytes(path.read_bytes()[:-50])
+
+    with pytest.raises(TableError, match=rf"sub-07\{suffix}: cannot be read .*export it again"):
+        read_series(str(tmp_path / "{participant_id}") + suffix, "sub-07")
+
+
+def test_an_archive_is_checked_as_a_whole(tmp_path, values):
+    path = tmp_path / "all.npz"
+    np.savez(path, values)
+    check_archive(path)
+    path.write_bytes(path.read_bytes()[:-50])
+
+    with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
+        check_archive(path)
+
+
+@pytest.mark.parametrize("name", ["S1-1-0001", "sub-S110001", "S110001"])
+def test_a_file_may_bear_any_name_of_its_subject(tmp_path, name):
+    (tmp_path / f"{name}_aal.1D").touch()
+    pattern = f"{tmp_path}/{{participant_id}}_aal.1D"
+
+    path = series_path(pattern, "S1-1-0001", "sub-S110001", "S110001")
+
+    assert path.name == f"{name}_aal.1D"
+
+
+def test_the_first_name_that_has_a_file_counts(tmp_path):
+    for name in ("01", "sub-01"):
+        (tmp_path / f"{name}.tsv").touch()
+
+    assert series_path(f"{tmp_path}/{{participant_id}}.tsv", "01", "sub-01").name == "01.tsv"
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
