@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from notears_pfl.io.tables import read_table
+
 SITES, GROUPS = ("PITT", "YALE"), ("ASD", "TC")
 
 
@@ -98,6 +100,58 @@ def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_stu
     assert "unnamed series of shape (116, 100)" in reasons["sub-PITTTC0"]
     assert "missing or infinite values" in reasons["sub-YALEASD0"]
     assert reasons.notna().sum() == 4
+
+
+@pytest.fixture
+def numbered_study(study):
+    """Write files named as ABIDE's are, sites 01 and 02, groups 1 and 2, and nothing else known."""
+    rows = [(f"0050{s}{g}{i}", f"0{s}", g) for s in (1, 2) for g in (1, 2) for i in range(5)]
+    people = pd.DataFrame(rows, columns=["participant_id", "site", "DX_GROUP"])
+    people.assign(group="unused").to_csv(study.path / "people.tsv", sep="\t", index=False)
+    for i, name in enumerate(people["participant_id"]):
+        np.savetxt(study.path / f"{name}_rois_aal.1D", simulated_series(i), header="2001 2002")
+    study.edit_config(
+        source={
+            "kind": "timeseries", "participants": "people.tsv", "on_problem": "exclude",
+            "series": "{participant_id}_rois_aal.1D", "site_column": "site",
+            "group_column": "DX_GROUP",
+        },
+        groups={"patients": "1", "controls": "2"},
+    )  # fmt: skip
+    return study
+
+
+def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
+    (numbered_study.path / "0050110_rois_aal.1D").unlink()
+    (numbered_study.path / "0050220_rois_aal.1D").write_text("#DIV/0!\n#DIV/0!\n")
+    (numbered_study.path / "0050221_rois_aal.1D").write_text("1 two 3\n")
+
+    done = numbered_study.run("all", "results/compare/draws.tsv")
+
+    assert "1 of 20 subjects cannot be used. They are left out." in done.stderr
+    results = numbered_study.path / "results"
+    cohort = read_table(results / "cohort/participants.tsv").set_index("participant_id")
+    assert "0050110_rois_aal.1D: no such file" in cohort.loc["sub-0050110", "exclusion"]
+    assert "unnamed series of shape" in cohort.loc["sub-0050220", "exclusion"]
+    assert "could not convert string 'two'" in cohort.loc["sub-0050221", "exclusion"]
+    assert cohort["included"].sum() == 17
+    assert read_table(results / "cohort/flow.tsv")["found"].sum() == 20
+    assert (results / "fit/group-1_site-01_relmat.tsv").exists()
+    draws = read_table(results / "compare/draws.tsv")
+    assert set(draws["site"]) == {"01", "02"}
+    assert "Nothing is known of them" in (results / "report/index.html").read_text()
+
+
+def test_files_that_are_not_there_are_named_before_any_job(numbered_study):
+    numbered_study.edit_config(source__on_problem="stop")
+    (numbered_study.path / "0050110_rois_aal.1D").unlink()
+
+    done = numbered_study.snakemake("--cores", "1")
+
+    assert done.returncode != 0
+    assert "1 of 20 subjects cannot be used" in done.stderr
+    assert "0050110_rois_aal.1D is not there" in done.stderr
+    assert not (numbered_study.path / "results").exists()
 
 
 def test_a_site_with_one_patient_left_is_an_error_that_names_it(series_study):
