@@ -21,7 +21,7 @@ help:
 
 run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
-	@snakemake --cores all --workflow-profile workflow/profiles/local
+	@snakemake --cores all --quiet host reason
 
 test: lint browser
 	@echo "==> Running the tests"
@@ -64,7 +64,7 @@ docs: $(READY)
 	@command -v dot >/dev/null || { echo "The picture of the rules needs graphviz (apt install graphviz)." >&2; exit 1; }
 	@snakemake --rulegraph dot -- all 2>/dev/null | sed -n '/^digraph/,$$p' \
 	  | dot -Grankdir=LR -Nfontname=sans -Tsvg >docs/rulegraph.svg
-	@snakemake --quiet all --cores all --workflow-profile workflow/profiles/local \
+	@snakemake --quiet all --cores all \
 	  results/phantom/figure_cohort.png
 	@cp results/phantom/figure_cohort.png docs/phantom_cohort.png
 	@python -c 'from PIL import Image; image = Image.open("results/report/figures/overlap.png"); \

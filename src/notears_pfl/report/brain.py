@@ -126,9 +126,12 @@ def _name_hubs(
         if arrow.start in places and arrow.end in places
         for end in (arrow.start, arrow.end)
     ]
+    left, right = axis.get_xlim()
     for name in pd.Series(ends, dtype=object).value_counts().index[:most]:
+        # Names grow towards the middle where they would leave the picture.
+        at_edge = (places[name][0] - left) / (right - left) > 0.8
         axis.annotate(
-            name, tuple(places[name]), xytext=(2.5, 2.5), textcoords="offset points", fontsize=6.5,
-            zorder=30,
+            name, tuple(places[name]), xytext=(-2.5 if at_edge else 2.5, 2.5),
+            textcoords="offset points", fontsize=6.5, ha="right" if at_edge else "left", zorder=30,
             bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
         )  # fmt: skip

@@ -144,7 +144,8 @@ def motion_figure(
 
 
 def _label(cohort: pd.DataFrame, group: str) -> str:
-    return f"{group} (n = {(cohort['group'] == group).sum()})"
+    known = cohort["mean_fd_mm"].notna()
+    return f"{group} (n = {(known & (cohort['group'] == group)).sum()})"
 
 
 def _draw_motion(

@@ -82,8 +82,8 @@ def _single(findings: Findings) -> dict[str, tuple[str, str]]:
         ),
         "cohort_motion": (
             "Mean framewise displacement and share of moved volumes of each subject",
-            f"Head motion of every subject (n = {people}) by site and group; lines are medians of "
-            "those included, dashed lines the limits of the study.",
+            f"Head motion by site and group, of everyone (n = {people}) whose motion is known; "
+            "lines are medians of those included, dashed lines the limits of the study.",
         ),
         "overlap": (
             f"Connections present at all sites, {groups[0]} left and {groups[1]} right, on a "

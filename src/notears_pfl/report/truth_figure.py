@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from notears_pfl.report.style import BLUE, GREEN, RC
 
 QUANTITIES = {
-    "network": "networks,\nwith direction",
-    "skeleton": "networks,\nwithout direction",
-    "overlap": "connections of\nall sites",
+    "network": "networks,\nwith\ndirection",
+    "skeleton": "networks,\nwithout\ndirection",
+    "overlap": "connections\nof all sites",
     "group only": "… of one\ngroup only",
-    "site-specific": "connections of\none site only",
+    "site-specific": "connections\nof one site\nonly",
 }
 STAGES = {
     "true": ("from the true ROI series", GREEN, "D"),

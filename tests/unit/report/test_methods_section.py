@@ -57,7 +57,16 @@ def test_where_subjects_differ_a_sentence_says_for_how_many():
     sentences = step_sentences(reports)
 
     assert sentences["trim"] == "A."
-    assert sentences["timing"] == "Shifted (2 subjects); Not shifted (1 subjects)."
+    assert sentences["timing"] == "Shifted (2 subjects); Not shifted (1 subject)."
+
+
+def test_sentences_that_differ_in_a_number_are_one():
+    texts = [f"Data were smoothed to {mm} mm FWHM." for mm in (7, 7, 6, 8)]
+
+    sentences = step_sentences(pd.DataFrame({"smooth": texts}))
+
+    expected = "Data were smoothed to 7 (2 subjects), 6 (1 subject) or 8 (1 subject) mm FWHM."
+    assert sentences["smooth"] == expected
 
 
 @pytest.mark.parametrize("step", BEHIND_STEPS)

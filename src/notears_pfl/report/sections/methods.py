@@ -1,6 +1,6 @@
 """Methods: a paragraph from the steps that really ran, with references."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -66,9 +66,27 @@ def step_sentences(reports: pd.DataFrame) -> dict[str, str]:
         if len(counts) == 1 and counts.iloc[0] == len(reports):
             sentences[str(step)] = str(counts.index[0])
         else:
-            each = [f"{str(text).rstrip('.')} ({n} subjects)" for text, n in counts.items()]
-            sentences[str(step)] = "; ".join(each) + "."
+            sentences[str(step)] = _for_some({str(t).rstrip("."): n for t, n in counts.items()})
     return sentences
+
+
+def _for_some(counts: Mapping[str, int]) -> str:
+    """Say sentences that hold for ``counts`` subjects; as one where only the middle differs."""
+    words = [text.split(" ") for text in counts]
+    start, end = (_common(each) for each in (words, [text[::-1] for text in words]))
+    middles = [" ".join(text[start : len(text) - end]) for text in words]
+    numbers = [f"({n} subject{'s'[: n > 1]})" for n in counts.values()]
+    if len(words) == 1 or not start or any(len(middle.split(" ")) > 3 for middle in middles):
+        return "; ".join(f"{t} {n}" for t, n in zip(counts, numbers, strict=True)) + "."
+    each = [f"{middle} {n}" for middle, n in zip(middles, numbers, strict=True)]
+    listed = f"{', '.join(each[:-1])} or {each[-1]}"
+    return " ".join([*words[0][:start], listed, *words[0][len(words[0]) - end :]]) + "."
+
+
+def _common(texts: Sequence[Sequence[str]]) -> int:
+    """Count the words that all texts begin with."""
+    alike = [len(set(column)) == 1 for column in zip(*texts, strict=False)]
+    return [*alike, False].index(False)
 
 
 def _preprocessing(findings: Findings, behind: Citing) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The phantom's truth against what was found, per stage."""
 
 from collections.abc import Mapping
+from itertools import product
 
 from notears_pfl.report.embed import Picture
 from notears_pfl.report.findings import Findings
@@ -20,7 +21,8 @@ def truth_section(findings: Findings, pictures: Mapping[str, Picture]) -> Sectio
     scores = ["n_true", "n_found", "n_correct"]
     sums = truth.groupby(["quantity", "series"], sort=False)[scores].sum()
     means = truth.groupby(["quantity", "series"], sort=False)[["precision", "recall", "f_score"]]
-    table = sums.join(means.mean()).reset_index()
+    order = [key for key in product(QUANTITIES, STAGES) if key in sums.index]
+    table = sums.join(means.mean()).loc[order].reset_index()
     table["quantity"] = table["quantity"].map(lambda name: QUANTITIES[name].replace("\n", " "))
     table["series"] = table["series"].map(lambda name: STAGES[name][0])
     return Section(
@@ -33,7 +35,7 @@ def truth_section(findings: Findings, pictures: Mapping[str, Picture]) -> Sectio
                 "truth",
                 "What of the truth was found: counts summed, scores averaged, over groups and "
                 "sites",
-                table.sort_values("quantity", key=lambda q: q.map(list(q.unique()).index)),
+                table,
                 {
                     "quantity": "result", "series": "learned", "n_true": "true",
                     "n_found": "found", "n_correct": "correct", "precision": "precision",
