@@ -45,6 +45,7 @@ def standard_participants(
     subjects = table.drop(columns=others).rename(columns=named)
     ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
     subjects["participant_id"] = "sub-" + ids
+    _refuse_alike(subjects["site"], name)
     subjects["site"] = site_labels(subjects["site"]).replace("", UNKNOWN)
     subjects["group"] = subjects["group"].astype(object).fillna(UNKNOWN).astype(str)
     repeated = subjects["participant_id"][subjects["participant_id"].duplicated()].unique()
@@ -61,6 +62,19 @@ def site_labels(column: pd.Series) -> pd.Series:
     """Sites by their letters and digits; empty where a cell names none, or says so."""
     text = column.astype(object).fillna("").astype(str)
     return text.map(_letters_and_digits).replace(UNKNOWN, "")
+
+
+def _refuse_alike(sites: pd.Series, name: str) -> None:
+    """Refuse names of sites of which no letter is left, or that are one without other signs."""
+    spelled = sites.dropna().astype(str).str.strip()
+    spelled = spelled[spelled.map(lambda text: any(map(str.isalnum, text)))]
+    for label, names in spelled.groupby(site_labels(spelled)).unique().items():
+        if len(names) > 1 or (label == "" and names[0] != UNKNOWN):
+            msg = (
+                f"{name}: the sites {', '.join(names)} would be called {label or 'nothing'}, but "
+                "each needs letters a to z or digits of its own. Rename them in the table."
+            )
+            raise CohortError(msg)
 
 
 def refuse_blanks(table: pd.DataFrame, site_column: str, group_column: str, name: str) -> None:

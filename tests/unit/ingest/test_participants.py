@@ -53,6 +53,14 @@ def test_a_blank_site_is_called_unknown(table, blank):
     assert subjects["site"].tolist() == ["MAXMUN", "unknown", "PITT"]
 
 
+@pytest.mark.parametrize("names", [("S-1", "S_1"), ("東京", "大阪"), ("東京", "東京")])
+def test_sites_that_would_share_a_name_or_have_none_are_refused(table, names):
+    table["centre"] = [names[row % 2] for row in range(len(table))]
+
+    with pytest.raises(CohortError, match="each needs letters a to z or digits of its own"):
+        standard_participants(table, "centre", "dx", "participants.tsv")
+
+
 def test_a_blank_group_is_called_unknown(table):
     table.loc[1, "dx"] = None
 
