@@ -26,7 +26,7 @@ RULES = {
 # Connections of this study shown at most; the table has all.
 MOST_OWN = 14
 # Where the numbers stand, right of the differences, and up to which p they are bold.
-COLUMNS = (1.6, 2.35, 3.15)
+COLUMNS = (1.65, 2.55, 3.4)
 BOLD = 0.05
 TRUST = (
     "Trust the permutation test: draws share subjects, so that z-tests and intervals promise "
@@ -50,7 +50,7 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
     rows = shown[["source", "from", "to"]].drop_duplicates().reset_index(drop=True)
     methods = [method for method in METHOD_LOOKS if method in set(shown["method"])]
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(1.8 + 2.4 * len(methods), 1.9 + 0.3 * len(rows)))
+        figure = Figure(figsize=(1.8 + 2.5 * len(methods), 1.9 + 0.3 * len(rows)))
         panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
         for axes, method in zip(panels, methods, strict=True):
             of_method = shown[shown["method"] == method].set_index(["source", "from", "to"])
