@@ -24,7 +24,11 @@ def comparison_section(
         return Section("comparison", title, missing=NOT_RUN.format(target="comparison"))
     shown = tests.assign(
         connection=tests["from"] + " → " + tests["to"],
-        interval=[f"{low:+.2f} to {high:+.2f}" for low, high in tests[["low", "high"]].to_numpy()],
+        interval=[
+            # Signs as in the other columns, and no break within the interval.
+            f"{low:+.2f}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:+.2f}".replace("-", "−")
+            for low, high in tests[["low", "high"]].to_numpy()
+        ],
     )
     for group in groups:
         shown[group] = [f"{k}/{n}" for k, n in tests[[f"count_{group}", "n_draws"]].to_numpy()]
