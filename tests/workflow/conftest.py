@@ -1,6 +1,8 @@
 """A small study in a folder of its own, and Snakemake run on it for real."""
 
+import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -166,10 +168,18 @@ def shorten(study):
 
 @pytest.fixture(scope="session")
 def full_run(tmp_path_factory):
-    """Give a study of eight short scans that was run to its end."""
-    study = shorten(new_study(tmp_path_factory.mktemp("full")))
-    study.run()
-    return study
+    """Give a study of eight short scans that was run to its end, once for all processes."""
+    own = tmp_path_factory.mktemp("full")
+    everybodys = own.parents["PYTEST_XDIST_WORKER" in os.environ] / "full_run"
+    with everybodys.with_suffix(".lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if lock.read() != "done":
+            shutil.rmtree(everybodys, ignore_errors=True)
+            shorten(new_study(everybodys)).run()
+            lock.write("done")
+    shutil.copytree(everybodys, own, dirs_exist_ok=True)
+    return StudyFolder(own)
 
 
 @pytest.fixture
