@@ -204,7 +204,8 @@ def test_a_comparison_that_was_run_is_shown(pictures):
     content = comparison_section(pd.DataFrame([row]), GROUPS, pictures).content
 
     assert texts(content["tests"]) == [
-        ["INS.R → INS.L", "published", "pc", "9/20", "2/20", "+0.35", "+0.07\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}+0.57", "0.21",
+        ["INS.R → INS.L", "published", "pc", "9/20", "2/20", "+0.35",
+         "+0.07\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}+0.57", "0.21",
          "0.4", "0.0061"]
     ]  # fmt: skip
     assert content["notes"] == ["KUT: few"]
