@@ -25,7 +25,7 @@ run: $(READY)
 
 test: lint browser
 	@echo "==> Running the tests"
-	@python -m pytest --numprocesses 2 --dist loadfile
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile
 
 # The tests of the report need a browser. Without one, and without the right to install it, they
 # are skipped, but not in continuous integration.
