@@ -6,12 +6,13 @@ READY := $(VENV)/.ready
 # Both tools write their caches and call each other by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test lint browser lock docs unlock cancel clean
+.PHONY: help run test test-slow lint browser lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
 	@echo "make test    linters, snakemake --lint and the tests"
+	@echo "make test-slow  the tests that take minutes each, which make test leaves out"
 	@echo "make lint    the linters alone"
 	@echo "make browser install Chromium, which the tests of the report open (Debian, as root)"
 	@echo "make docs    rewrite the generated parts of the documentation"
@@ -25,7 +26,10 @@ run: $(READY)
 
 test: lint browser
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
+
+test-slow: $(READY)
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile -m slow
 
 # The tests of the report need a browser. Without one, and without the right to install it, they
 # are skipped, but not in continuous integration.

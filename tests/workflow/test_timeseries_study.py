@@ -51,6 +51,7 @@ def spoil_series(study, name, array):
     np.savez(study.path / "series.npz", **{**arrays, name: array})
 
 
+@pytest.mark.slow
 def test_the_study_runs_from_tables_to_analyses(series_study, table):
     done = series_study.run()
 
