@@ -81,6 +81,7 @@ def test_sites_answer_no_centre_of_another_authority(hospitals):
     assert {site: hospitals.runs(site) for site in SITES} == before
 
 
+@pytest.mark.slow
 def test_a_killed_centre_goes_on_from_its_state(hospitals):
     federation = hospitals.write_federation()
     before = hospitals.runs("S0")
