@@ -122,12 +122,13 @@ def numbered_study(study):
     return study
 
 
+@pytest.mark.slow
 def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
     (numbered_study.path / "0050110_rois_aal.1D").unlink()
     (numbered_study.path / "0050220_rois_aal.1D").write_text("#DIV/0!\n#DIV/0!\n")
     (numbered_study.path / "0050221_rois_aal.1D").write_text("1 two 3\n")
 
-    done = numbered_study.run("results/compare/draws.tsv")
+    done = numbered_study.run("all", "results/compare/draws.tsv")
 
     assert "1 of 20 subjects cannot be used. They are left out." in done.stderr
     results = numbered_study.path / "results"
@@ -137,8 +138,10 @@ def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
     assert "could not convert string 'two'" in cohort.loc["sub-0050221", "exclusion"]
     assert cohort["included"].sum() == 17
     assert read_table(results / "cohort/flow.tsv")["found"].sum() == 20
+    assert (results / "fit/group-1_site-01_relmat.tsv").exists()
     draws = read_table(results / "compare/draws.tsv")
     assert set(draws["site"]) == {"01", "02"}
+    assert "Nothing is known of them" in (results / "report/index.html").read_text()
 
 
 def test_files_that_are_not_there_are_named_before_any_job(numbered_study):
