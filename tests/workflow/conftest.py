@@ -107,12 +107,28 @@ def small_study(study):
     return shrink(study)
 
 
+def made_once(tmp_path_factory, make):
+    """Give a folder that ``make`` fills in the process that comes first; others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / make.__name__
+    with folder.with_suffix(".lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if lock.read() != "done":
+            shutil.rmtree(folder, ignore_errors=True)
+            make(folder)
+            lock.write("done")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory):
     """Give a small phantom cohort that was made once, to be looked at and never changed."""
-    study = shrink(new_study(tmp_path_factory.mktemp("finished")))
-    study.run("phantom_cohort")
-    return study
+
+    def finished(folder):
+        shrink(new_study(folder)).run("phantom_cohort")
+
+    return StudyFolder(made_once(tmp_path_factory, finished))
 
 
 @pytest.fixture
@@ -125,10 +141,13 @@ def finished(finished_run, tmp_path):
 @pytest.fixture(scope="session")
 def preprocessed_once(tmp_path_factory):
     """Give a study of one site whose preprocessing was run once; never changed."""
-    study = shrink(new_study(tmp_path_factory.mktemp("preprocessed")))
-    study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
-    study.run("preprocessing", "results/bids/participants.tsv")
-    return study
+
+    def preprocessed(folder):
+        study = shrink(new_study(folder))
+        study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
+        study.run("preprocessing", "results/bids/participants.tsv")
+
+    return StudyFolder(made_once(tmp_path_factory, preprocessed))
 
 
 @pytest.fixture(scope="session")
@@ -139,21 +158,22 @@ def bids_study(preprocessed_once, tmp_path_factory):
     """
     from .own_dataset import AT_WORK, GOOD, SOURCE, add_bad_subjects, name_of, own_study
 
-    folder = tmp_path_factory.mktemp("own_bids")
-    shutil.copytree(preprocessed_once.path / "results/bids", folder / "dataset")
-    add_bad_subjects(folder / "dataset")
-    study = own_study(folder / "study", folder / "dataset", kind="bids", on_problem="exclude")
-    template = preprocessed_once.path / "results/preproc/template"
-    shutil.copytree(template, study.path / "results/preproc/template")
-    for name in [*GOOD, *map(name_of, AT_WORK)]:
-        model = name if name in GOOD else SOURCE
-        source = preprocessed_once.path / f"results/preproc/{model}/anat"
-        for file in source.iterdir():
-            target = study.path / f"results/preproc/{name}/anat" / file.name.replace(model, name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
-    study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
-    return study
+    def own_bids(folder):
+        shutil.copytree(preprocessed_once.path / "results/bids", folder / "dataset")
+        add_bad_subjects(folder / "dataset")
+        study = own_study(folder / "study", folder / "dataset", kind="bids", on_problem="exclude")
+        template = preprocessed_once.path / "results/preproc/template"
+        shutil.copytree(template, study.path / "results/preproc/template")
+        for name in [*GOOD, *map(name_of, AT_WORK)]:
+            model = name if name in GOOD else SOURCE
+            for file in (preprocessed_once.path / f"results/preproc/{model}/anat").iterdir():
+                renamed = file.name.replace(model, name)
+                target = study.path / f"results/preproc/{name}/anat" / renamed
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target)
+        study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
+
+    return StudyFolder(made_once(tmp_path_factory, own_bids) / "study")
 
 
 def shorten(study):
@@ -168,17 +188,13 @@ def shorten(study):
 
 @pytest.fixture(scope="session")
 def full_run(tmp_path_factory):
-    """Give a study of eight short scans that was run to its end, once for all processes."""
+    """Give a study of eight short scans that was run to its end; a copy for each process."""
+
+    def full(folder):
+        shorten(new_study(folder)).run()
+
     own = tmp_path_factory.mktemp("full")
-    everybodys = own.parents["PYTEST_XDIST_WORKER" in os.environ] / "full_run"
-    with everybodys.with_suffix(".lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        lock.seek(0)
-        if lock.read() != "done":
-            shutil.rmtree(everybodys, ignore_errors=True)
-            shorten(new_study(everybodys)).run()
-            lock.write("done")
-    shutil.copytree(everybodys, own, dirs_exist_ok=True)
+    shutil.copytree(made_once(tmp_path_factory, full), own, dirs_exist_ok=True)
     return StudyFolder(own)
 
 
