@@ -11,13 +11,7 @@ from notears_pfl.io.tables import read_table
 
 def read_confounds(path: str | Path, numbers: Sequence[str]) -> pd.DataFrame:
     """Read a table of confounds; those columns of ``numbers`` that it has hold numbers alone."""
-    try:
-        table = read_table(path)
-    except TableError:
-        raise
-    except ValueError as error:
-        msg = f"{path}: no table of confounds ({error}). Copy it from fMRIPrep again."
-        raise TableError(msg) from error
+    table = read_table(path)
     for name in [name for name in numbers if name in table]:
         wrong = table[name].notna() & pd.to_numeric(table[name], errors="coerce").isna()
         if wrong.any():

@@ -44,6 +44,13 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
     except FileNotFoundError:
         msg = f"{path}: no such table. Create it, or correct its path in the configuration."
         raise TableError(msg) from None
+    except ValueError as error:
+        # Empty, ragged, or not UTF-8.
+        msg = (
+            f"{path}: no table can be read ({str(error).strip()}). It must be tab-separated text in "
+            "UTF-8 with a line of column names: export or copy it again."
+        )
+        raise TableError(msg) from error
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
     return table.assign(**_text(path, named)) if named else table
 

@@ -65,7 +65,10 @@ def figure_words(name: str, findings: Findings) -> tuple[str, str]:
 def _single(findings: Findings) -> dict[str, tuple[str, str]]:
     """Words of the figures that a study has one of."""
     cohort, groups, n_sites = findings.cohort, findings.groups, len(findings.sites)
-    people = " and ".join(f"{(cohort['group'] == group).sum()} {group}" for group in groups)
+    people, moved = (
+        " and ".join(f"{(among['group'] == group).sum()} {group}" for group in groups)
+        for among in (cohort, cohort[cohort.filter(["mean_fd_mm"]).notna().any(axis=1)])
+    )
     discovery = " and ".join(f"{n} {group}" for group, n in findings.n_subjects.items())
     simulations = {
         f"simulation_{what}": (
@@ -82,7 +85,7 @@ def _single(findings: Findings) -> dict[str, tuple[str, str]]:
         ),
         "cohort_motion": (
             "Mean framewise displacement and share of moved volumes of each subject",
-            f"Head motion by site and group, of everyone (n = {people}) whose motion is known; "
+            f"Head motion by site and group, of everyone whose motion is known (n = {moved}); "
             "lines are medians of those included, dashed lines the limits of the study.",
         ),
         "overlap": (

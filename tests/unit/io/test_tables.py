@@ -73,3 +73,13 @@ def test_json_refuses_not_a_number(tmp_path):
         write_json({"h": float("nan")}, tmp_path / "fit.json")
 
     assert not (tmp_path / "fit.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a\tb\n1\t2\n1\t2\t3\n", "gr\u00f6\u00dfe\n1\n".encode("latin-1")]
+)
+def test_what_is_no_table_is_refused_by_name(tmp_path, content):
+    (tmp_path / "participants.tsv").write_bytes(content)
+
+    with pytest.raises(TableError, match=r"participants.tsv: no table can be read .* in UTF-8"):
+        read_table(tmp_path / "participants.tsv")

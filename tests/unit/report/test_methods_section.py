@@ -69,6 +69,14 @@ def test_sentences_that_differ_in_a_number_are_one():
     assert sentences["smooth"] == expected
 
 
+def test_a_sentence_that_ends_where_another_goes_on_stays_whole():
+    texts = ["Kept at 4 mm.", "Kept at 4 mm to 4 mm."]
+
+    sentences = step_sentences(pd.DataFrame({"resample": texts}))
+
+    assert sentences["resample"] == "Kept at 4 mm (1 subject); Kept at 4 mm to 4 mm (1 subject)."
+
+
 @pytest.mark.parametrize("step", BEHIND_STEPS)
 def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
     name, _ = BEHIND_STEPS[step]

@@ -73,10 +73,12 @@ def step_sentences(reports: pd.DataFrame) -> dict[str, str]:
 def _for_some(counts: Mapping[str, int]) -> str:
     """Say sentences that hold for ``counts`` subjects; as one where only the middle differs."""
     words = [text.split(" ") for text in counts]
-    start, end = (_common(each) for each in (words, [text[::-1] for text in words]))
+    start = _common(words)
+    end = _common([text[start:][::-1] for text in words])
     middles = [" ".join(text[start : len(text) - end]) for text in words]
     numbers = [f"({n} subject{'s'[: n > 1]})" for n in counts.values()]
-    if len(words) == 1 or not start or any(len(middle.split(" ")) > 3 for middle in middles):
+    short = all(middle and len(middle.split(" ")) <= 3 for middle in middles)
+    if len(words) == 1 or not start or not short:
         return "; ".join(f"{t} {n}" for t, n in zip(counts, numbers, strict=True)) + "."
     each = [f"{middle} {n}" for middle, n in zip(middles, numbers, strict=True)]
     listed = f"{', '.join(each[:-1])} or {each[-1]}"
