@@ -47,8 +47,8 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
     except ValueError as error:
         # Empty, ragged, or not UTF-8.
         msg = (
-            f"{path}: no table can be read ({str(error).strip()}). It must be tab-separated text in "
-            "UTF-8 with a line of column names: export or copy it again."
+            f"{path}: no table can be read ({str(error).strip()}). It must be tab-separated text "
+            "in UTF-8 with a line of column names: export or copy it again."
         )
         raise TableError(msg) from error
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
