@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nvflare.fuel.flare_api.api_spec import NoConnection
-from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
+from nvflare.fuel.flare_api.flare_api import Session
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.engine import running, server_command, write_job
@@ -18,6 +18,7 @@ from notears_pfl.federated.kits import certified_name, settle_server
 from notears_pfl.federated.study import Federation, read_status
 
 START_S = 120
+LOGIN_S = 10
 POLL_S = 0.3
 # How long the engine may take to end a job whose fit has ended.
 END_S = 5
@@ -131,10 +132,22 @@ def _session(
         with contextlib.suppress(OSError):
             socket.create_connection((federation.host, federation.port), timeout=1).close()
             with contextlib.suppress(NoConnection), contextlib.redirect_stdout(io.StringIO()):
-                return new_secure_session(name, str(kit.resolve()))
+                return log_in(name, kit)
         time.sleep(POLL_S)
     msg = f"the server did not start; {log} says why. Is its port in use?"
     raise FederatedError(msg)
+
+
+def log_in(name: str, kit: Path) -> Session:
+    """Log in to the centre's server once."""
+    session = Session(name, str(kit.resolve()))
+    try:
+        session.try_connect(LOGIN_S)
+    except BaseException:
+        # Also when the centre is stopped meanwhile: the session's threads would keep it alive.
+        session.api.close()
+        raise
+    return session
 
 
 def _refuse_other_centre(kits: Path, federation: Federation) -> None:
