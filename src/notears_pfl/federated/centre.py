@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from nvflare.fuel.flare_api.api_spec import NoConnection
@@ -139,14 +140,18 @@ def _session(
 
 
 def log_in(name: str, kit: Path) -> Session:
-    """Log in to the centre's server once."""
+    """Log in to the centre's server once.
+
+    NVFLARE would swallow a signal to stop, or leave threads that keep the process alive: so it
+    logs in beside the main thread, and the session is closed whatever ends the waiting.
+    """
     session = Session(name, str(kit.resolve()))
-    try:
-        session.try_connect(LOGIN_S)
-    except BaseException:
-        # Also when the centre is stopped meanwhile: the session's threads would keep it alive.
-        session.api.close()
-        raise
+    with ThreadPoolExecutor(1) as beside:
+        try:
+            beside.submit(session.try_connect, LOGIN_S).result()
+        except BaseException:
+            session.api.close()
+            raise
     return session
 
 
