@@ -23,7 +23,7 @@ from notears_pfl.geometry import rigid_matrix, transform
 from notears_pfl.io.template import load_template
 from notears_pfl.phantom.brain import Head, template_head, to_template
 from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
-from notears_pfl.phantom.scanner import Protocol, site_protocol
+from notears_pfl.phantom.protocol import Protocol, site_protocol
 from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
 from notears_pfl.preproc.anatomical import Anatomy, prepare_anatomy
 from notears_pfl.preproc.clean import CleanOptions, clean_signals

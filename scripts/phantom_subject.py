@@ -12,7 +12,8 @@ from notears_pfl.phantom.brain import Head, field_affine
 from notears_pfl.phantom.cohort import bold_sidecar
 from notears_pfl.phantom.motion import COLUMNS
 from notears_pfl.phantom.networks import over_all_regions
-from notears_pfl.phantom.scanner import site_gain, site_protocol
+from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.scanner import site_gain
 from notears_pfl.phantom.subject import SubjectOptions, scan_subject, truth_sidecar
 from notears_pfl.seeds import stream
 

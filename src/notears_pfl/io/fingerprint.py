@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "notears_pfl"
@@ -35,18 +36,19 @@ def code_behind(script: str | Path, src: str | Path) -> list[Path]:
         path = waiting.pop()
         if path not in reached:
             reached.add(path)
-            waiting |= _imported_files(path, Path(src))
+            waiting |= _imported_files(path.read_bytes(), Path(src))
     return sorted(reached)
 
 
-def _imported_files(path: Path, src: Path) -> set[Path]:
-    """Files of our package that ``path`` imports, with the packages around them.
+@cache  # rules share most of their modules
+def _imported_files(code: bytes, src: Path) -> frozenset[Path]:
+    """Files of our package that ``code`` imports, with the packages around them.
 
     Imports inside functions do not count: the package exports its estimator that way, and
     every script would seem to use it.
     """
     names: set[str] = set()
-    for node in ast.parse(path.read_bytes()).body:
+    for node in ast.parse(code).body:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -57,4 +59,4 @@ def _imported_files(path: Path, src: Path) -> set[Path]:
         if parts[0] == PACKAGE:
             files |= {src.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)}
             files.add(src.joinpath(*parts).with_suffix(".py"))
-    return {file for file in files if file.is_file()}
+    return frozenset(file for file in files if file.is_file())

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.acquisition import scanner_sidecar
-from notears_pfl.phantom.scanner import Protocol
+from notears_pfl.phantom.protocol import Protocol
 from notears_pfl.seeds import stream
 
 # Mean and standard deviation of age in years, and of Beck's inventory by group.

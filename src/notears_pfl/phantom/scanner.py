@@ -1,17 +1,15 @@
-"""The scanners: a protocol's grid and timing, and the images it makes of a head."""
+"""The scanners: the images that a protocol makes of a head."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.ndimage import affine_transform, binary_dilation, gaussian_filter, spline_filter
 
-from notears_pfl.acquisition import slice_times
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
 from notears_pfl.phantom.brain import Head, sample, to_template
 from notears_pfl.phantom.motion import artefact_courses
+from notears_pfl.phantom.protocol import Protocol
 from notears_pfl.phantom.signals import Series
 
 # Middle of the brain in the template, mm, left to right and back to front.
@@ -26,19 +24,6 @@ SUBVOXEL = np.array(list(product((-0.25, 0.25), repeat=3)))
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """One site's BOLD and T1w acquisition, reduced in space."""
-
-    repetition_time: float
-    n_volumes: int
-    slice_times: np.ndarray
-    shape: tuple[int, int, int]
-    voxel_mm: np.ndarray
-    t1w_voxel_mm: np.ndarray
-    reduction: float
-
-
-@dataclass(frozen=True)
 class ScannerOptions:
     """What scanners add to the signal; the settings of ``phantom.scanner``."""
 
@@ -49,21 +34,6 @@ class ScannerOptions:
     nonsteady_volumes: int
     nonsteady_percent: float
     slab_centre_mm: float
-
-
-def site_protocol(site: Mapping[str, Any], reduction: float) -> Protocol:
-    """Read the protocol off a row of the sites table, voxels ``reduction`` times larger."""
-    n_slices, in_plane = round(site["n_slices"] / reduction), round(site["matrix"] / reduction)
-    spacing_mm = site["slice_thickness_mm"] + site["slice_gap_mm"]
-    return Protocol(
-        repetition_time=site["repetition_time"],
-        n_volumes=site["n_volumes"],
-        slice_times=slice_times(n_slices, site["repetition_time"], site["slice_order"]),
-        shape=(in_plane, in_plane, n_slices),
-        voxel_mm=np.array([site["in_plane_mm"], site["in_plane_mm"], spacing_mm]) * reduction,
-        t1w_voxel_mm=np.array([site["t1_thickness_mm"], *[site["t1_in_plane_mm"]] * 2]) * reduction,
-        reduction=reduction,
-    )
 
 
 def site_gain(rng: np.random.Generator, options: ScannerOptions) -> float:

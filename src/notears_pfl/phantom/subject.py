@@ -9,8 +9,8 @@ import numpy as np
 from notears_pfl.geometry import rigid_matrix
 from notears_pfl.phantom.brain import AnatomyOptions, Head, random_deformation, random_rigid
 from notears_pfl.phantom.motion import MotionOptions, random_motion
+from notears_pfl.phantom.protocol import Protocol
 from notears_pfl.phantom.scanner import (
-    Protocol,
     ScannerOptions,
     acquire_bold,
     acquire_t1w,

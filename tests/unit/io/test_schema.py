@@ -1,9 +1,15 @@
 """A departure from a schema is told in words, all of them at once."""
 
+from pathlib import Path
+
 import pytest
+from jsonschema import Draft202012Validator
 
 from notears_pfl.errors import ConfigError, TableError
-from notears_pfl.io.schema import check_config, read_checked_table
+from notears_pfl.io.schema import check_config, read_checked_table, read_schema
+
+ROOT = Path(__file__).parents[3]
+SCHEMAS = sorted([*ROOT.glob("workflow/schemas/*.yaml"), *ROOT.glob("src/**/*.schema.yaml")])
 
 SCHEMA = {
     "type": "object",
@@ -34,6 +40,11 @@ ROW = {
 }
 
 HEADER = "site\tn_volumes\trepetition_time\tselected\n"
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_our_schemas_are_schemas(path):
+    Draft202012Validator.check_schema(read_schema(path))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 from notears_pfl.geometry import centred_affine
 from notears_pfl.phantom.brain import FIELD_SHAPE, AnatomyOptions, Head
 from notears_pfl.phantom.motion import MotionOptions
-from notears_pfl.phantom.scanner import ScannerOptions, site_protocol
+from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.scanner import ScannerOptions
 from notears_pfl.phantom.signals import SignalOptions
 from notears_pfl.phantom.subject import SubjectOptions
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from notears_pfl.acquisition import slice_times
 from notears_pfl.geometry import rigid_matrix
+from notears_pfl.phantom.protocol import site_protocol
 from notears_pfl.phantom.scanner import (
     acquire_bold,
     acquire_t1w,
@@ -14,8 +16,6 @@ from notears_pfl.phantom.scanner import (
     reference_time,
     region_coverage,
     site_gain,
-    site_protocol,
-    slice_times,
     t1w_grid,
 )
 from notears_pfl.phantom.signals import Series, SignalOptions, draw_series

@@ -13,7 +13,8 @@ from notears_pfl.geometry import rigid_matrix
 from notears_pfl.io.template import load_template
 from notears_pfl.phantom.brain import random_deformation, template_head
 from notears_pfl.phantom.motion import random_motion
-from notears_pfl.phantom.scanner import acquire_bold, bold_affine, bold_scene, site_protocol
+from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.scanner import acquire_bold, bold_affine, bold_scene
 from notears_pfl.phantom.signals import draw_series
 from notears_pfl.phantom.subject import SubjectOptions
 from notears_pfl.preproc.realign import RealignOptions, estimate_motion
