@@ -27,7 +27,7 @@ def embed_picture(png: str | Path | IO[bytes], name: str, alt: str, caption: str
     with Image.open(png) as image:
         width, height = image.size
         coded = io.BytesIO()
-        image.convert("RGB").save(coded, "WEBP", lossless=True, quality=60, method=4)
+        image.convert("RGB").save(coded, "WEBP", lossless=True, quality=40, method=1)
     source = "data:image/webp;base64," + base64.b64encode(coded.getvalue()).decode("ascii")
     return Picture(name, alt, caption, source, width, height)
 

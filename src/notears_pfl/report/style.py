@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
@@ -47,22 +49,24 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
 
     A buffer gets a PNG.
     """
-    # After one format is written, a figure without layout would take the default for the next.
-    with mpl.rc_context({**RC, "figure.constrained_layout.use": False}):
-        # The layout solver's last digits vary from run to run.
-        if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
-            figure.draw_without_rendering()
+    with mpl.rc_context(RC):
+        engine = figure.get_layout_engine()
+        if isinstance(engine, ConstrainedLayoutEngine):
+            engine.execute(figure)
             figure.set_layout_engine("none")
+        # The layout solver's last digits vary from run to run.
         for axes in figure.axes:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
+        figure.set_dpi(RC["savefig.dpi"])
+        # Figure.savefig would draw everything once more, to lay it out.
         for path in paths:
             if isinstance(path, str | Path) and Path(path).suffix == ".svg":
                 buffer = io.StringIO()
-                figure.savefig(buffer, format="svg", metadata={"Date": None})
+                FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
                 Path(path).write_text(_name_in_order(buffer.getvalue()), encoding="utf-8")
             else:
-                figure.savefig(path)
+                FigureCanvasAgg(figure).print_png(path)
 
 
 def _name_in_order(svg: str) -> str:
