@@ -62,7 +62,6 @@ def table(small):
     return read
 
 
-@pytest.mark.slow
 def test_the_comparison_runs_and_reruns_what_a_change_touches(small, table):
     small.run("comparison")
 

@@ -34,7 +34,6 @@ def series_study(study):
     return study
 
 
-@pytest.mark.slow
 def test_the_federated_networks_are_those_of_one_machine_and_analysed_alike(series_study):
     pooled = [f"results/analysis/{name}.tsv" for name in ("degree", "overlap")]
     series_study.run("federated_simulation", *pooled)

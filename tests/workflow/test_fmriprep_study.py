@@ -20,9 +20,6 @@ RAW = "results/timeseries/{}_seg-AAL116_desc-raw_timeseries"
 CLEAN = "results/timeseries/{}_seg-AAL116_desc-clean_timeseries"
 
 
-pytestmark = pytest.mark.slow
-
-
 def write_derivatives(study, name, folder):
     """Write a subject's run as it is after normalisation, in the way of fMRIPrep."""
     anat, dataset = study.path / f"results/preproc/{name}/anat", study.path.parent / "dataset"

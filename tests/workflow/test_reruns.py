@@ -36,7 +36,6 @@ def test_a_finished_study_has_nothing_to_do(pretended):
     assert pretended.plan() == Plan((), ())
 
 
-@pytest.mark.slow
 def test_the_readme_holds_the_answers_for_every_setting(pretended):
     config = yaml.safe_load((pretended.folder / "config/config.yaml").read_text())
     readme = (ROOT / "config/README.md").read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ import time
 
 import numpy as np
 import psutil
-import pytest
 
 from notears_pfl.federated.engine import site_command
 
@@ -81,7 +80,6 @@ def test_sites_answer_no_centre_of_another_authority(hospitals):
     assert {site: hospitals.runs(site) for site in SITES} == before
 
 
-@pytest.mark.slow
 def test_a_killed_centre_goes_on_from_its_state(hospitals):
     federation = hospitals.write_federation()
     before = hospitals.runs("S0")
@@ -115,7 +113,6 @@ def test_ledgers_add_up_to_what_the_centre_counted(hospitals):
     assert hospitals.networks("ledger").tobytes() == expected.tobytes()
 
 
-@pytest.mark.slow
 def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
     agreed = {"without": "continue", "patience_s": 45}
     with hospitals.centre("without", hospitals.write_federation(**agreed)) as centre:
@@ -131,7 +128,6 @@ def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
     assert hospitals.networks("without", SITES[:2]).tobytes() == expected.tobytes()
 
 
-@pytest.mark.slow
 def test_a_poisoned_answer_ends_the_fit_and_names_the_site(hospitals):
     """S2 is away at first: the centre stops. Then it is back, but tampered with."""
     hospitals.kill("S2")
