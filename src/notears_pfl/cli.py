@@ -2,11 +2,15 @@
 
 import argparse
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from notears_pfl.errors import FederatedError, PflError
+
+# Exit code of a command that its user stopped, as in a shell.
+STOPPED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        # All that we started is stopped. A log-in of NVFLARE that is cut off leaves threads that
+        # never end, so nobody waits for them.
+        sys.stdout.flush()
+        os._exit(STOPPED)
 
 
 def _federated(options: argparse.Namespace) -> int:

@@ -7,11 +7,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from nvflare.fuel.flare_api.api_spec import NoConnection
-from nvflare.fuel.flare_api.flare_api import Session
+from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.engine import running, server_command, write_job
@@ -19,7 +18,6 @@ from notears_pfl.federated.kits import certified_name, settle_server
 from notears_pfl.federated.study import Federation, read_status
 
 START_S = 120
-LOGIN_S = 10
 POLL_S = 0.3
 # How long the engine may take to end a job whose fit has ended.
 END_S = 5
@@ -133,26 +131,10 @@ def _session(
         with contextlib.suppress(OSError):
             socket.create_connection((federation.host, federation.port), timeout=1).close()
             with contextlib.suppress(NoConnection), contextlib.redirect_stdout(io.StringIO()):
-                return log_in(name, kit)
+                return new_secure_session(name, str(kit.resolve()))
         time.sleep(POLL_S)
     msg = f"the server did not start; {log} says why. Is its port in use?"
     raise FederatedError(msg)
-
-
-def log_in(name: str, kit: Path) -> Session:
-    """Log in to the centre's server once.
-
-    NVFLARE would swallow a signal to stop, or leave threads that keep the process alive: so it
-    logs in beside the main thread, and the session is closed whatever ends the waiting.
-    """
-    session = Session(name, str(kit.resolve()))
-    with ThreadPoolExecutor(1) as beside:
-        try:
-            beside.submit(session.try_connect, LOGIN_S).result()
-        except BaseException:
-            session.api.close()
-            raise
-    return session
 
 
 def _refuse_other_centre(kits: Path, federation: Federation) -> None:

@@ -1,6 +1,9 @@
 """The centre's files: what it reads, what it writes, and when it goes on without a site."""
 
 import importlib.util
+import socket
+import subprocess
+import sys
 from dataclasses import replace
 
 import pandas as pd
@@ -10,6 +13,7 @@ import yaml
 from notears_pfl.cli import main
 from notears_pfl.errors import ConfigError, FederatedError, InputError
 from notears_pfl.federated.centre import remaining
+from notears_pfl.federated.kits import provision
 from notears_pfl.federated.simulation import largest_differences, simulated_federation
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
@@ -126,3 +130,21 @@ def test_kits_are_never_written_over(federation, capsys, tmp_path):
 
     assert code == 1
     assert "exists already" in capsys.readouterr().err
+
+
+def test_a_centre_that_is_stopped_while_it_logs_in_ends(federation, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        file = federation(centre={"host": "localhost", "port": silent.getsockname()[1]})
+        provision(read_federation(file), tmp_path / "kits")
+        command = [sys.executable, "-m", "notears_pfl", "federated", "centre"]
+        centre = subprocess.Popen([*command, tmp_path / "kits/centre", file, tmp_path / "out"])
+        try:
+            # The centre looks whether its server listens, then logs in.
+            silent.accept()
+            silent.accept()
+            centre.terminate()
+
+            assert centre.wait(30) == 130
+        finally:
+            centre.kill()
