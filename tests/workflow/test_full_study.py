@@ -1,6 +1,7 @@
 """The phantom study from raw images to findings, at its smallest, and what a change reruns."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -26,6 +27,17 @@ FINDINGS = [
 def test_the_study_ends_in_its_findings(full_run):
     for name in FINDINGS:
         assert len(read_table(full_run.path / "results" / name).columns) > 2, name
+
+
+def test_snakemakes_own_report_tells_every_figure_apart(full_run, tmp_path):
+    done = full_run.snakemake("--report", str(tmp_path / "report.html"))
+
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    shown = dict(re.findall(r'"filename": "([^"]+)", "labels": ({[^}]*})', page))
+    drawn = {path.name for path in (full_run.path / "results/report/figures").glob("*.png")}
+    assert drawn <= shown.keys()
+    assert len(set(shown.values())) == len(shown)
 
 
 def test_everyone_is_processed_or_has_a_reason(full_run):

@@ -127,7 +127,12 @@ rule proportion_figure:
     input:
         tests=rules.proportion_tests.output.tests,
     output:
-        png="results/compare/figure_proportions.png",
+        png=report(
+            "results/compare/figure_proportions.png",
+            caption="../report/proportions.rst",
+            category="Comparison",
+            labels={"figure": "proportions"},
+        ),
         svg="results/compare/figure_proportions.svg",
     log:
         "logs/proportion_figure.log",

@@ -76,6 +76,16 @@ rule report_motion:
         "../../scripts/report_motion.py"
 
 
+def picture_of(site, kind):
+    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
+    return report(
+        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
+        caption=f"../report/network_{kind}.rst",
+        category="Networks",
+        labels={"figure": kind, "site": site, "group": "{group}"},
+    )
+
+
 # Drawing libraries take longer to load than a network to draw: one job for all of a group.
 rule report_networks:
     input:
@@ -84,41 +94,17 @@ rule report_networks:
         alone=rules.overlap.output.site_specific,
         rois=config["rois"]["table"],
     output:
-        brain=report(
-            expand(
-                "results/report/figures/network_group-{{group}}_site-{site}_brain.png",
-                site=SITES,
-            ),
-            caption="../report/network_brain.rst",
-            category="Networks",
-            labels={"figure": "brain", "group": "{group}"},
-        ),
+        brain=[picture_of(site, "brain") for site in SITES],
         brain_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_brain.svg",
             site=SITES,
         ),
-        circle=report(
-            expand(
-                "results/report/figures/network_group-{{group}}_site-{site}_circle.png",
-                site=SITES,
-            ),
-            caption="../report/network_circle.rst",
-            category="Networks",
-            labels={"figure": "circle", "group": "{group}"},
-        ),
+        circle=[picture_of(site, "circle") for site in SITES],
         circle_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_circle.svg",
             site=SITES,
         ),
-        matrix=report(
-            expand(
-                "results/report/figures/network_group-{{group}}_site-{site}_matrix.png",
-                site=SITES,
-            ),
-            caption="../report/network_matrix.rst",
-            category="Networks",
-            labels={"figure": "matrix", "group": "{group}"},
-        ),
+        matrix=[picture_of(site, "matrix") for site in SITES],
         matrix_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_matrix.svg",
             site=SITES,

@@ -61,7 +61,12 @@ rule simulation_figure:
     input:
         metrics=rules.simulation_metrics.output.metrics,
     output:
-        png="results/simulate/figure_{experiment}.png",
+        png=report(
+            "results/simulate/figure_{experiment}.png",
+            caption="../report/simulation.rst",
+            category="Simulations",
+            labels={"figure": "{experiment}"},
+        ),
         svg="results/simulate/figure_{experiment}.svg",
     log:
         "logs/simulation_figure/{experiment}.log",
