@@ -17,6 +17,8 @@ VIEW_NAMES = {"l": "left hemisphere", "z": "from above", "r": "right hemisphere"
 OUTLINE = {"linewidth": 0.5, "alpha": 0.55}
 # Millimetres left free around the brain, so that no arrow is cut off.
 MARGIN_MM = 4
+# Size of a name on the smallest view, as shares of the view's width.
+LETTER, LINE = 0.045, 0.09
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
     """Draw ``arrows`` on three views, one axis each.
 
     An arrow between the hemispheres shows from above only. Names stand at the ROIs of most
-    arrows of a view.
+    arrows of a view, as far as there is room.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def _draw_arrows(
 def _name_hubs(
     axis: Axes, arrows: Sequence[Arrow], places: Mapping[str, np.ndarray], most: int = 8
 ) -> None:
-    """Name the ROIs with most of the arrows that the view shows."""
+    """Name the ROIs with most of the arrows that the view shows, where no name covers another."""
     ends = [
         end
         for arrow in arrows
@@ -127,11 +129,24 @@ def _name_hubs(
         for end in (arrow.start, arrow.end)
     ]
     left, right = axis.get_xlim()
-    for name in pd.Series(ends, dtype=object).value_counts().index[:most]:
+    boxes: list[tuple[float, float, float, float]] = []
+    for name in pd.Series(ends, dtype=object).value_counts().index:
+        x = (places[name][0] - left) / (right - left)
+        y = places[name][1] / abs(right - left)
         # Names grow towards the middle where they would leave the picture.
-        at_edge = (places[name][0] - left) / (right - left) > 0.8
+        at_edge = x > 0.8
+        length = LETTER * len(name)
+        box = (x - length if at_edge else x, y, x if at_edge else x + length, y + LINE)
+        if len(boxes) == most or any(_cover(box, other) for other in boxes):
+            continue
+        boxes.append(box)
         axis.annotate(
             name, tuple(places[name]), xytext=(-2.5 if at_edge else 2.5, 2.5),
             textcoords="offset points", fontsize=6.5, ha="right" if at_edge else "left", zorder=30,
             bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
         )  # fmt: skip
+
+
+def _cover(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    """Whether two boxes (left, bottom, right, top) have a part in common."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,5 +1,8 @@
 """Arrows on a glass brain."""
 
+from itertools import combinations
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -11,6 +14,8 @@ from notears_pfl.report.brain import Arrow, draw_brain, signed_arrows
 from notears_pfl.report.style import INK, VERMILION
 
 from .toy import toy_rois
+
+ROOT = Path(__file__).parents[3]
 
 
 def arrows_on(axis):
@@ -64,3 +69,17 @@ def test_the_regions_of_most_arrows_are_named():
 
     named = {text.get_text() for text in axes[0].findobj(mpl.text.Annotation)}
     assert named == {"INS.L", "PreCG.L"}
+
+
+def test_no_name_covers_another():
+    rois = pd.read_csv(ROOT / "config/rois.tsv", sep="\t").set_index("abbreviation")
+    rois = rois[rois["selected"]]
+    ring = [Arrow(start, end, INK) for start, end in zip(rois.index, rois.index[2:], strict=False)]
+    figure = Figure(figsize=(6.6, 2.6))
+    draw_brain(list(figure.subplots(1, 3)), ring, rois)
+    figure.draw_without_rendering()
+
+    for axis in figure.axes:
+        boxes = [text.get_window_extent() for text in axis.texts if text.get_text() in rois.index]
+        assert len(boxes) >= 5
+        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
