@@ -217,13 +217,18 @@ def test_simulations_that_were_run_are_summed_up(pictures):
          "best": ["pfl_edgewise", "avg"], "runs": 2}
     )  # fmt: skip
     cost = pd.DataFrame(
-        {"experiment": "sites", "value": [2, 2], "method": ["sig", "avg"], "cpu_seconds": [3, 1.5]}
-    )
+        {"experiment": ["sites"] * 2 + ["perturbation"] * 4, "value": [2, 2, 5, 5, 30, 30],
+         "method": ["sig", "avg"] * 3, "cpu_seconds": [3, 1.5, 4, 1, 5, 2]}
+    )  # fmt: skip
 
     content = simulations_section(wins, cost, pictures).content
 
     assert [row[-1] for row in texts(content["tally"])] == ["1", "0", "0", "1", "0"]
-    assert texts(content["cost"]) == [["sites", "2", "3.00", "1.50"]]
+    assert texts(content["cost"]) == [
+        ["sites", "2", "3.00", "1.50"],
+        ["perturbation", "5", "4.00", "1.00"],
+        ["perturbation", "30", "5.00", "2.00"],
+    ]
 
 
 def test_limits_say_what_holds_for_this_study(findings):

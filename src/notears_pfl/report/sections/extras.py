@@ -79,8 +79,9 @@ def _tally(wins: pd.DataFrame) -> PageTable:
 
 def _cost(cost: pd.DataFrame) -> PageTable:
     labels = {method: look[0] for method, look in METHOD_LOOKS.items()}
-    keys = ["experiment", "value"]
-    seconds = cost.pivot_table(index=keys, columns="method", values="cpu_seconds", sort=False)
+    keys = ["experiment", "value", "method"]
+    # Not a pivot table: even unsorted it may change the order of the rows.
+    seconds = cost.groupby(keys, sort=False)["cpu_seconds"].mean().unstack(sort=False)
     titles = {"experiment": "experiment", "value": "value", **labels}
     caption = "CPU seconds for all sites together, choice of the penalties included"
     return page_table(
