@@ -153,3 +153,13 @@ def subject_files(wildcards):
 def participants_of(wildcards):
     """Participants of a site, in the order of their files."""
     return SUBJECTS.loc[SUBJECTS["site"] == wildcards.site, "participant_id"].tolist()
+
+
+def picture_of(site, kind):
+    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
+    return report(
+        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
+        caption=f"../report/network_{kind}.rst",
+        category="Networks",
+        labels={"figure": kind, "site": site, "group": "{group}"},
+    )

@@ -76,16 +76,6 @@ rule report_motion:
         "../../scripts/report_motion.py"
 
 
-def picture_of(site, kind):
-    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
-    return report(
-        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
-        caption=f"../report/network_{kind}.rst",
-        category="Networks",
-        labels={"figure": kind, "site": site, "group": "{group}"},
-    )
-
-
 # Drawing libraries take longer to load than a network to draw: one job for all of a group.
 rule report_networks:
     input:
