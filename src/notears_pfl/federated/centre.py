@@ -19,6 +19,8 @@ from notears_pfl.federated.study import Federation, read_status
 
 START_S = 120
 POLL_S = 0.3
+# How long the server of a centre that was killed may take to end.
+FREE_S = 10
 # How long the engine may take to end a job whose fit has ended.
 END_S = 5
 MAX_FAILURES = 3
@@ -31,6 +33,7 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
     state saved, or fits anew without it, as agreed. Started again, it goes on from its state.
     """
     _refuse_other_centre(kits, federation)
+    _refuse_taken_port(federation)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "state/server.log"
     settle_server(kits / "server")
@@ -128,12 +131,11 @@ def _session(
     name = certified_name(kit, "client.crt")
     deadline = time.monotonic() + START_S
     while server.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            socket.create_connection((federation.host, federation.port), timeout=1).close()
+        if _is_served(federation):
             with contextlib.suppress(NoConnection), contextlib.redirect_stdout(io.StringIO()):
                 return new_secure_session(name, str(kit.resolve()))
         time.sleep(POLL_S)
-    msg = f"the server did not start; {log} says why. Is its port in use?"
+    msg = f"the server did not start; {log} says why."
     raise FederatedError(msg)
 
 
@@ -145,6 +147,25 @@ def _refuse_other_centre(kits: Path, federation: Federation) -> None:
             "Name the right kit, or provision anew."
         )
         raise FederatedError(msg)
+
+
+def _refuse_taken_port(federation: Federation) -> None:
+    deadline = time.monotonic() + FREE_S
+    while _is_served(federation):
+        if time.monotonic() > deadline:
+            msg = (
+                f"{federation.host}:{federation.port}: another program answers there, maybe a "
+                "centre that still runs. Stop it, or provision anew with another centre.port."
+            )
+            raise FederatedError(msg)
+        time.sleep(POLL_S)
+
+
+def _is_served(federation: Federation) -> bool:
+    with contextlib.suppress(OSError):
+        socket.create_connection((federation.host, federation.port), timeout=1).close()
+        return True
+    return False
 
 
 def _say(message: str) -> None:

@@ -14,8 +14,6 @@ from notears_pfl.federated.protocol import PREPARATIONS, check_answer
 Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 RETRY_S = 0.2
-# Until all have answered once: their processes are only starting.
-START_S = 90.0
 MAX_LOSSES = 3
 
 
@@ -115,8 +113,7 @@ class Courier:
         """Ask until every site has answered; give up on silence."""
         answers: dict[int, Message] = {}
         attempts: Counter[int] = Counter()
-        patience_s = self._answer_s if self.exchanges else max(self._answer_s, START_S)
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + self._answer_s
         while waiting := [k for k in arguments if k not in answers]:
             bundles = {self._sites[k]: self._bundle(k, kind, arguments[k]) for k in waiting}
             replies = self._exchange(bundles)
@@ -135,7 +132,7 @@ class Courier:
                     raise FederatedError(msg)
             silent = [self._sites[k] for k in waiting if self._sites[k] not in replies]
             if silent and time.monotonic() > deadline:
-                raise SilentError(silent, patience_s)
+                raise SilentError(silent, self._answer_s)
             if silent:
                 time.sleep(RETRY_S)
         self.exchanges += 1

@@ -116,7 +116,7 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
         },
         folder / "meta.json",
     )
-    server = {**config, "server": {"task_request_interval": 0.02}, "workflows": [workflow]}
+    server = {**config, "workflows": [workflow]}
     client = {**config, "executors": [{"tasks": ["*"], "executor": executor}]}
     write_json({**server, "components": []}, folder / "centre/config/config_fed_server.json")
     write_json({**client, "components": []}, folder / "site/config/config_fed_client.json")

@@ -12,6 +12,11 @@ from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey
+from nvflare.fuel.f3.cellnet.defs import ReturnCode as CellReturnCode
+from nvflare.fuel.f3.cellnet.fqcn import FQCN
+from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
+from nvflare.fuel.f3.message import Message
 
 from notears_pfl.federated.border import Border
 from notears_pfl.federated.ledger import Ledger
@@ -19,9 +24,15 @@ from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.samples import bring_samples
 from notears_pfl.federated.statement import write_statement
 
-TOPIC = "notears_pfl.bundle"
+CHANNEL, TOPIC = "notears_pfl", "bundle"
 # Where the site's own process finds its file; {site} stands for the name in its certificate.
 SITE_FILE = "NOTEARS_PFL_SITE_FILE"
+
+
+def bundle_of(message: Message) -> bytes:
+    """Bytes of a message that came; none where it brings something else."""
+    content = message.payload
+    return bytes(content) if isinstance(content, bytes | bytearray | memoryview) else b""
 
 
 class SiteExecutor(Executor):
@@ -40,13 +51,15 @@ class SiteExecutor(Executor):
         self._ledger = Ledger(self._table, fl_ctx.get_job_id())
         bring = partial(bring_samples, self._rules, self._site)
         self._border = Border(self._rules, bring, self._ledger)
-        fl_ctx.get_engine().register_aux_message_handler(TOPIC, self._answer)
+        self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
 
-    def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
-        reply = make_reply(ReturnCode.OK)
+    def _answer(self, request: Message) -> Message:
+        """Answer the centre, and nobody else who might reach this cell."""
+        if request.get_header(MessageHeaderKey.ORIGIN) != self._centre:
+            return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
         with self._one_at_a_time:
-            reply["bundle"] = self._border.handle(request["bundle"])
-        return reply
+            return make_cell_reply(CellReturnCode.OK, body=self._border.handle(bundle_of(request)))
 
     def _end(self, event_type: str, fl_ctx: FLContext) -> None:
         with self._one_at_a_time:

@@ -147,8 +147,7 @@ def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
 
-def test_silent_sites_are_named(hospitals, monkeypatch):
-    monkeypatch.setattr("notears_pfl.federated.courier.START_S", 0.0)
+def test_silent_sites_are_named(hospitals):
     hospitals.away = {"S0", "S2"}
 
     with pytest.raises(SilentError, match="no answer from S0, S2") as raised:

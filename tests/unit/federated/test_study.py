@@ -4,6 +4,7 @@ import importlib.util
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pandas as pd
@@ -12,7 +13,7 @@ import yaml
 
 from notears_pfl.cli import main
 from notears_pfl.errors import ConfigError, FederatedError, InputError
-from notears_pfl.federated.centre import remaining
+from notears_pfl.federated.centre import remaining, run_centre
 from notears_pfl.federated.kits import provision
 from notears_pfl.federated.simulation import largest_differences, simulated_federation
 from notears_pfl.federated.study import fit_study, read_federation
@@ -133,13 +134,19 @@ def test_kits_are_never_written_over(federation, capsys, tmp_path):
 
 
 def test_a_centre_that_is_stopped_while_it_logs_in_ends(federation, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
         silent.settimeout(60)
         file = federation(centre={"host": "localhost", "port": silent.getsockname()[1]})
         provision(read_federation(file), tmp_path / "kits")
         command = [sys.executable, "-m", "notears_pfl", "federated", "centre"]
         centre = subprocess.Popen([*command, tmp_path / "kits/centre", file, tmp_path / "out"])
         try:
+            deadline = time.monotonic() + 60
+            while not (tmp_path / "out/state/server.log").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            silent.listen()
             # The centre looks whether its server listens, then logs in.
             silent.accept()
             silent.accept()
@@ -148,3 +155,16 @@ def test_a_centre_that_is_stopped_while_it_logs_in_ends(federation, tmp_path):
             assert centre.wait(30) == 130
         finally:
             centre.kill()
+
+
+def test_a_centre_whose_port_is_taken_says_so_before_it_starts(federation, tmp_path, monkeypatch):
+    monkeypatch.setattr("notears_pfl.federated.centre.FREE_S", 0)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        agreed = read_federation(federation(centre={"host": "localhost", "port": port}))
+        provision(agreed, tmp_path / "kits")
+
+        with pytest.raises(FederatedError, match=f"localhost:{port}: another program answers"):
+            run_centre(tmp_path / "kits/centre", agreed, tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()

@@ -23,10 +23,10 @@ handle = border.Border.handle
 
 def poisoned(self, data):
     messages = [message for message, _ in decode(handle(self, data))]
-    last = messages[-1]
-    if isinstance(last.values[0], tuple):
-        W, loss = last.values[0]
-        messages[-1] = Message(last.kind, last.round, last.basis, ((W * np.nan, loss),))
+    for last in messages[-1:]:
+        if isinstance(last.values[0], tuple):
+            W, loss = last.values[0]
+            messages[-1] = Message(last.kind, last.round, last.basis, ((W * np.nan, loss),))
     return b"".join(map(encode, messages))
 
 border.Border.handle = poisoned
