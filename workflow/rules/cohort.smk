@@ -1,9 +1,8 @@
 rule cohort:
     input:
         participants=PARTICIPANTS_TABLE,
-        reports=expand(
-            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",
-            subject=SUBJECTS.index,
+        reports=of_all(
+            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json"
         ),
     output:
         participants="results/cohort/participants.tsv",

@@ -1,9 +1,8 @@
 rule fit_networks:
     input:
         cohort=rules.cohort.output.participants,
-        series=expand(
-            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
-            subject=SUBJECTS.index,
+        series=of_all(
+            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv"
         ),
     output:
         networks=expand(

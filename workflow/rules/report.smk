@@ -238,7 +238,7 @@ rule report_index:
             config["sites"],
             config["rois"]["table"],
             PARTICIPANTS_TABLE,
-            *rules.fit_networks.input.series,
+            *expand(SUBJECT_FILES["clean"], subject=SUBJECTS.index),
         ],
         code=code_of("report_index"),
         looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),

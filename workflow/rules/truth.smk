@@ -2,7 +2,7 @@
 use rule fit_networks as fit_networks_true_series with:
     input:
         cohort=rules.cohort.output.participants,
-        series=expand(rules.phantom_subject.output.series, subject=SUBJECTS.index),
+        series=of_all(rules.phantom_subject.output.series),
     output:
         networks=expand(
             "results/fit/true_series/group-{{group}}_site-{site}_relmat.tsv",
