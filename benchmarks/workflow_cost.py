@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/workflow_cost.py [FOLDER]
 
-FOLDER is that of a finished study (the current one unless named). Planning is a dry run of the
-phantom with the paper's 713 subjects. The overhead of a job is what a script costs that imports
-what ``functional`` does and then does nothing. Rules are read from the tables that Snakemake's
-``benchmark:`` leaves in logs/, disk from results/.
+FOLDER is that of a finished study (the current one unless named). Planning is a dry run of
+config/srpbs.yaml, the paper's study of 713 subjects, on a release of empty files. The overhead of
+a job is what a script costs that imports what ``functional`` does and then does nothing. Rules are
+read from the tables that Snakemake's ``benchmark:`` leaves in logs/, disk from results/.
 """
 
 import ast
@@ -20,7 +20,10 @@ from pathlib import Path
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-PATIENTS, CONTROLS = (70, 16, 62, 33, 57), (124, 159, 96, 29, 67)
+sys.path.insert(0, str(ROOT / "tests/workflow"))
+
+from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
+
 # CPU seconds at SRPBS size, by benchmarks/preproc_cost.py.
 ANATOMICAL, FUNCTIONAL = 11.0, 11.0
 N_EMPTY = 20
@@ -34,15 +37,14 @@ def cpu_seconds(command: list[str], folder: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def planning(folder: Path) -> float:
-    """CPU seconds of a dry run of the paper's study, as a phantom."""
-    shutil.copytree(ROOT / "config", folder / "config")
-    sites = pd.read_csv(folder / "config/sites.tsv", sep="\t")
-    sites.assign(phantom_patients=PATIENTS, phantom_controls=CONTROLS).to_csv(
-        folder / "config/sites.tsv", sep="\t", index=False
-    )
+def planning(folder: Path, *options: str) -> float:
+    """CPU seconds of a dry run of the paper's study."""
+    if not (folder / "SRPBS_OPEN").exists():
+        shutil.copytree(ROOT / "config", folder / "config")
+        empty_release(folder / "SRPBS_OPEN", PAPER, ACQUISITIONS)
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
-    return cpu_seconds([*snakemake, "--dry-run", "--quiet", "all"], folder)
+    study = ["--configfile", "config/srpbs.yaml", "--dry-run", "--quiet", "all"]
+    return cpu_seconds([*snakemake, *options, *study], folder)
 
 
 def imports_of(script: Path) -> str:
@@ -102,6 +104,8 @@ def main() -> None:
     study = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     with tempfile.TemporaryDirectory() as folder:
         print(f"dry run, 713 subjects: {planning(Path(folder)):.1f} CPU s")
+        slurm = planning(Path(folder), "--profile", str(ROOT / "workflow/profiles/slurm"))
+        print(f"the same for SLURM, in groups: {slurm:.1f} CPU s")
     with tempfile.TemporaryDirectory() as folder:
         each = overhead(Path(folder))
     work = (ANATOMICAL + FUNCTIONAL) / 2

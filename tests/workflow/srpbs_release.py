@@ -9,6 +9,18 @@ import pandas as pd
 
 DIAGNOSES = {"HC": 0, "MDD": 2, "ASD": 1}
 SEX = {"M": 1, "F": 2}
+# Subjects of the paper's study by site, diagnosis and protocol.
+PAPER = {
+    ("COI", "MDD", 1): 70, ("COI", "HC", 1): 124,
+    ("KUT", "MDD", 2): 16, ("KUT", "HC", 2): 159,
+    ("UTO", "MDD", 3): 62, ("UTO", "HC", 3): 96,
+    ("HKH", "MDD", 4): 33, ("HKH", "HC", 4): 29,
+    ("HUH", "MDD", 5): 57, ("HUH", "HC", 5): 67,
+}  # fmt: skip
+# Repetition time in s, echo time in ms and flip angle of each protocol.
+ACQUISITIONS = {
+    1: (2.5, 30, 80), 2: (2.5, 30, 80), 3: (2.5, 30, 80), 4: (2.7, 31, 90), 5: (2.0, 27, 90),
+}  # fmt: skip
 
 
 def write_tables(root, participants, protocols):

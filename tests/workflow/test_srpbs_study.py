@@ -9,15 +9,9 @@ import pytest
 import yaml
 
 from .conftest import ROOT, shrink
-from .srpbs_release import empty_release, release_from_bids
+from .srpbs_release import ACQUISITIONS, PAPER, empty_release, release_from_bids
 
 PROTOCOLS = {"COI": 5, "HKH": 2}
-# Patients and controls of the paper's five sites.
-PAPER = {"COI": (70, 124), "KUT": (16, 159), "UTO": (62, 96), "HKH": (33, 29), "HUH": (57, 67)}
-# Repetition time in s, echo time in ms and flip angle by protocol, numbered as the sites stand.
-ACQUISITIONS = {
-    1: (2.5, 30, 80), 2: (2.5, 30, 80), 3: (2.5, 30, 80), 4: (2.7, 31, 90), 5: (2.0, 27, 90),
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -80,13 +74,8 @@ def test_a_damaged_run_fails_its_subject_alone(finished_run, settings):
 
 
 def test_the_papers_study_of_713_subjects_is_planned_from_eight_sites(settings):
-    counts = {
-        (site, group, number): n
-        for number, (site, pair) in enumerate(PAPER.items(), start=1)
-        for group, n in zip(("MDD", "HC"), pair, strict=True)
-    }
     others = {("COI", "ASD", 1): 4, ("SWA", "HC", 1): 5, ("KTT", "HC", 1): 3, ("ATT", "HC", 1): 2}
-    empty_release(settings.path / "SRPBS_OPEN", counts | others, ACQUISITIONS)
+    empty_release(settings.path / "SRPBS_OPEN", PAPER | others, ACQUISITIONS)
     # One of the three sites that the paper leaves out has a protocol, but no patients.
     settings.edit_table(
         "sites", lambda t: pd.concat([t, t.iloc[:1].assign(site="SWA")], ignore_index=True)
