@@ -51,12 +51,14 @@ class SiteExecutor(Executor):
         self._ledger = Ledger(self._table, fl_ctx.get_job_id())
         bring = partial(bring_samples, self._rules, self._site)
         self._border = Border(self._rules, bring, self._ledger)
-        self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        # The centre's own process for this run; NVFLARE's simulator has none but the server's.
+        run = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        self._centres = {run, FQCN.ROOT_SERVER}
         fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
 
     def _answer(self, request: Message) -> Message:
         """Answer the centre, and nobody else who might reach this cell."""
-        if request.get_header(MessageHeaderKey.ORIGIN) != self._centre:
+        if request.get_header(MessageHeaderKey.ORIGIN) not in self._centres:
             return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
         with self._one_at_a_time:
             return make_cell_reply(CellReturnCode.OK, body=self._border.handle(bundle_of(request)))

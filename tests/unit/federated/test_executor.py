@@ -12,7 +12,7 @@ from notears_pfl.federated.messages import Message, decode, encode
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
-    executor._centre, executor._border = "server.run-1", hospitals.borders["S0"]
+    executor._centres, executor._border = {"server.run-1", "server"}, hospitals.borders["S0"]
     return executor
 
 
@@ -34,7 +34,7 @@ def test_the_centre_of_this_run_is_answered(executor, hospitals):
     assert answer.kind == "answer"
 
 
-@pytest.mark.parametrize("origin", ["S1.run-1", "server.run-0", "server", None])
+@pytest.mark.parametrize("origin", ["S1.run-1", "server.run-0", None])
 def test_nobody_else_is_answered(executor, hospitals, origin):
     plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
 
