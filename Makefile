@@ -26,7 +26,7 @@ run: $(READY)
 
 test: lint browser
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile -m "not slow"
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m "not slow"
 
 test-slow: $(READY)
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile -m slow

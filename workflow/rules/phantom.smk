@@ -72,7 +72,7 @@ rule phantom_subject:
         "../../envs/phantom.yaml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=2000,
     params:
         site=site_of,
         rois=STUDY.rois.index.tolist(),

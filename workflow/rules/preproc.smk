@@ -107,7 +107,7 @@ rule clean_bold:
         "../../envs/preproc.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=2500,
     params:
         preproc=RUN_SETTINGS | {"clean": config["preproc"]["clean"]},
         code=code_of("clean_bold"),

@@ -30,7 +30,7 @@ rule srpbs_subject:
         "../../envs/preproc.yaml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=1000,
     params:
         site=site_of,
         protocol=protocol_of,

@@ -145,8 +145,11 @@ def augmented_loss(W: Array, *, U: Array, alpha: float, rho: float) -> tuple[flo
     residual = np.eye(len(U)) - W
     U_residual = U @ residual
     h, h_gradient = trace_exponential(W)
-    value = 0.5 * np.vdot(residual, U_residual) + alpha * h + 0.5 * rho * h * h
-    return float(value), (alpha + rho * h) * h_gradient - U_residual
+    # As in the exponential: steps of the line search that are too long are turned down.
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = 0.5 * np.vdot(residual, U_residual) + alpha * h + 0.5 * rho * h * h
+        gradient = (alpha + rho * h) * h_gradient - U_residual
+    return float(value), gradient
 
 
 def warn_not_converged(method: str, h: float, n_rounds: int) -> None:

@@ -103,7 +103,11 @@ def consensus_weights(
     def smooth(V: Array) -> tuple[float, Array]:
         h, h_gradient = trace_exponential(V)
         deviation = V - target
-        value = alpha * h + 0.5 * rho1 * h * h + 0.5 * curvature * np.vdot(deviation, deviation)
-        return float(value), (alpha + rho1 * h) * h_gradient + curvature * deviation
+        distance = 0.5 * curvature * np.vdot(deviation, deviation)
+        # As in the exponential: steps of the line search that are too long are turned down.
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = alpha * h + 0.5 * rho1 * h * h + distance
+            gradient = (alpha + rho1 * h) * h_gradient + curvature * deviation
+        return float(value), gradient
 
     return minimise_with_l1(smooth, Z, lambda1, tolerance, diagonal=True)

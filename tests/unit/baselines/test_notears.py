@@ -40,6 +40,17 @@ def test_the_augmented_loss_without_h_is_the_mean_squared_residual(rng):
     assert value == pytest.approx(((x - x @ W) ** 2).sum() / (2 * 9))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [12.0, 1e3])
+def test_a_step_too_long_for_the_exponential_is_turned_down_in_silence(scale):
+    W = scale * np.ones((4, 4))
+
+    value, _ = augmented_loss(W, U=np.eye(4), alpha=1.0, rho=1e16)
+
+    # L-BFGS-B shortens a step whose value is not finite, or larger.
+    assert not value < 1e100
+
+
 def test_minimise_with_l1_meets_the_subgradient_condition(rng):
     x, lambda1 = rng.normal(size=(40, 5)) @ rng.normal(size=(5, 5)), 0.2
     U = x.T @ x / 40

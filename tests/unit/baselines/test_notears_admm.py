@@ -36,6 +36,13 @@ def test_consensus_weights_soft_threshold_the_mean_when_acyclicity_is_free(rng):
     assert_allclose(Z, np.sign(mean) * np.maximum(np.abs(mean) - lambda1 / 1.5, 0), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_start_too_large_for_the_exponential_makes_no_noise():
+    W, beta = np.zeros((2, 4, 4)), np.zeros((2, 4, 4))
+
+    consensus_weights(W, 12 * np.ones((4, 4)), beta, 1.0, 1e16, 0.5, 0.3, 1e-8)
+
+
 def test_the_sites_agree_on_the_network_that_made_their_samples(rng, network):
     sites = [draw_samples(rng, network, n) for n in (4_000, 2_000, 6_000)]
 
