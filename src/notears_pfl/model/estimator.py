@@ -121,7 +121,12 @@ class NotearsPFL:
         self.progress = progress
 
     def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
-        """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs."""
+        """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
+
+        Rows are samples. Transposed tables are recognised only where the sites have different
+        numbers of samples; otherwise they cannot be told from scans shorter than the number of
+        ROIs, which are fitted.
+        """
         arrays = checked_samples(samples, self.center)
         sites = [site_from_samples(x, self.center) for x in arrays]
         return self.fit_over(in_process(sites), len(sites))
