@@ -27,16 +27,17 @@ with rule_log(snakemake.log[0]):
         "Converged": fit.converged_,
         "Certificate": fit.certificate_,
     }
-    for site, weights, path in zip(
-        params.sites, fit.weights_, snakemake.output.networks, strict=True
+    for site, weights, parameters, path in zip(
+        params.sites, fit.weights_, fit.site_parameters_, snakemake.output.networks, strict=True
     ):
         sources = [paths[name] for name in series[site]]
-        counts = {
+        own = {
             "Site": site,
+            "Parameters": parameters,
             "Subjects": samples[site].n_subjects,
             "Samples": len(samples[site].x),
             "EffectiveSamples": samples[site].n_effective,
         }
-        write_network(weights, params.rois, plain({**report, **counts, "Sources": sources}), path)
+        write_network(weights, params.rois, plain({**report, **own, "Sources": sources}), path)
     details = {"Candidates": fit.candidates_, "Rounds": fit.n_rounds_, "History": fit.history_}
     write_json(plain({**report, **details}), snakemake.output.report)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from notears_pfl.errors import InputError
-from notears_pfl.model.types import Array
+from notears_pfl.model.types import Array, Mask
 
 Kind = Literal["conditional", "pairwise"]
 
@@ -32,8 +32,8 @@ class GrangerFit:
     p : ndarray of shape (d, d)
         Upper tail of F; 1 on the diagonal.
     sound : bool
-        Whether the regressors are independent. Filtered series of few volumes are not: F and p
-        then mean nothing.
+        Whether the regressors are independent, of every pair where ``kind`` is "pairwise".
+        Filtered series of few volumes are not: F and p then mean nothing.
     """
 
     statistic: Array
@@ -69,13 +69,9 @@ def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditiona
         )
         raise InputError(msg)
     test = _conditional if kind == "conditional" else _pairwise
-    statistic = test(present, past, freedom)
+    statistic, sound = test(present, past, freedom)
     np.fill_diagonal(statistic, 0.0)
-    regressors = past.reshape(len(past), d * lag)
-    rank = np.linalg.matrix_rank(regressors.T @ regressors, hermitian=True)
-    return GrangerFit(
-        statistic, f_distribution.sf(statistic, lag, freedom), bool(rank >= n_regressors)
-    )
+    return GrangerFit(statistic, f_distribution.sf(statistic, lag, freedom), sound)
 
 
 def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:
@@ -88,34 +84,52 @@ def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:
     return np.concatenate(present), np.concatenate(past)
 
 
-def _conditional(present: Array, past: Array, freedom: int) -> Array:
+def _conditional(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
+    """F of all pairs, and whether the past values of all variables are independent."""
     n, d, lag = past.shape
     regressors = past.reshape(n, d * lag)
     coefficients = np.linalg.lstsq(regressors, present, rcond=None)[0]
     residual = ((present - regressors @ coefficients) ** 2).sum(axis=0) / freedom
-    M = np.linalg.pinv(regressors.T @ regressors, hermitian=True).reshape(d, lag, d, lag)
+    moments = regressors.T @ regressors
+    M = np.linalg.pinv(moments, hermitian=True).reshape(d, lag, d, lag)
     b = coefficients.reshape(d, lag, d)
     own = np.linalg.inv(np.einsum("ilim->ilm", M))
-    return np.einsum("ilj,ilm,imj->ij", b, own, b) / (lag * residual)
+    statistic = np.einsum("ilj,ilm,imj->ij", b, own, b) / (lag * residual)
+    return statistic, bool(np.linalg.matrix_rank(moments, hermitian=True) == d * lag)
 
 
-def _pairwise(present: Array, past: Array, freedom: int) -> Array:
-    """Residuals with and without the past of i, from moments alone."""
+def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
+    """F of all pairs, from moments alone, and whether each pair's past values are independent.
+
+    Pairs whose past values are not have no F; theirs stays 0.
+    """
     n, d, lag = past.shape
     flat = past.reshape(n, d * lag)
     P = (flat.T @ flat).reshape(d, lag, d, lag)
     Q = (flat.T @ present).reshape(d, lag, d)
     total = (present**2).sum(axis=0)
-    statistic = np.zeros((d, d))
+    statistic, independent = np.zeros((d, d)), _independent_pairs(P)
     for j in range(d):
+        others = np.flatnonzero(independent[:, j])
+        if not len(others):
+            continue
         own, own_target = P[j, :, j], Q[j, :, j]
         restricted = total[j] - own_target @ np.linalg.solve(own, own_target)
-        others = np.delete(np.arange(d), j)
         # What the past of i adds beyond that of j: both without the past of j.
-        map_j = np.linalg.solve(own, P[j][:, others].reshape(lag, -1)).reshape(lag, d - 1, lag)
+        map_j = np.linalg.solve(own, P[j][:, others].reshape(lag, -1)).reshape(lag, -1, lag)
         cross = P[j][:, others]
         blocks = P[others, :, others] - np.einsum("kil,kim->ilm", cross, map_j)
         target = Q[others, :, j] - np.einsum("kil,k->il", map_j, own_target)
         gain = np.einsum("il,il->i", target, np.linalg.solve(blocks, target[..., None])[..., 0])
         statistic[others, j] = (gain / lag) / ((restricted - gain) / freedom)
-    return statistic
+    return statistic, bool((independent | np.eye(d, dtype=bool)).all())
+
+
+def _independent_pairs(P: Array) -> Mask:
+    """Pairs of variables whose past values, of moments P (d, L, d, L), have full rank."""
+    d, lag = P.shape[:2]
+    i, j = np.triu_indices(d, k=1)
+    moments = np.block([[P[i, :, i], P[i, :, j]], [P[j, :, i], P[j, :, j]]])
+    independent = np.zeros((d, d), dtype=bool)
+    independent[i, j] = np.linalg.matrix_rank(moments, hermitian=True) == 2 * lag
+    return independent | independent.T

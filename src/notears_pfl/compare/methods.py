@@ -129,15 +129,18 @@ def _pfl(x: Sequence[Array], options: MethodOptions) -> list[Network]:
 def _sig(
     sites: Sequence[SiteSeries], x: Sequence[Array], n_edges: Sequence[int], options: MethodOptions
 ) -> list[Network]:
-    fit = NotearsPFL(lambda2=0, threshold=0, progress=False).fit(x)
+    return [_alone(samples, m) for samples, m in zip(x, n_edges, strict=True)]
+
+
+def _alone(x: Array, n_edges: int) -> Network:
+    fit = NotearsPFL(lambda2=0, threshold=0, progress=False).fit([x])
     lambda1 = fit.parameters_.lambda1
     for share in LAMBDA1_SHARES:
-        if (np.count_nonzero(fit.weights_, axis=(1, 2)) >= np.asarray(n_edges)).all():
+        if np.count_nonzero(fit.weights_) >= n_edges:
             break
-        fit = fit.set_params(lambda1=share * lambda1).fit(x)
-    pairs = zip(fit.weights_, n_edges, strict=True)
-    chosen = [strongest(np.abs(weights), m) for weights, m in pairs]
-    return [Network(edges, np.zeros_like(edges), fit.converged_) for edges in chosen]
+        fit = fit.set_params(lambda1=share * lambda1).fit([x])
+    edges = strongest(np.abs(fit.weights_[0]), n_edges)
+    return Network(edges, np.zeros_like(edges), fit.converged_)
 
 
 def _ges(

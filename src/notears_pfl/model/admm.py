@@ -154,12 +154,13 @@ def _local_steps(joint: Joint, V: Array, rho: float) -> tuple[Array, float]:
     """Local weights W, (K, d, d), and the sum of their losses."""
     answers = joint.sites.ask("step", [(v, rho) for v in V])
     W = np.stack([weights for weights, _ in answers])
-    finite = np.isfinite(W).all(axis=(1, 2))
+    # Squares, because h has them: a weight whose square is too large for a number is no weight.
+    finite = np.isfinite(np.einsum("kij,kij->k", W, W))
     if not finite.all():
         sites = [k for k, fine in zip(joint.sites.members, finite, strict=True) if not fine]
         msg = (
-            f"sites {sites}: weights must be finite; found NaN or infinite values. "
-            "Check these sites' samples."
+            f"sites {sites}: weights must be finite, and their squares too; found NaN, infinite "
+            "values or values above 1e154. Check these sites' samples."
         )
         raise InputError(msg)
     return W, sum(loss for _, loss in answers)

@@ -4,10 +4,11 @@ Per penalty term, the centre holds Z = argmin term(Z) + c Σ_k h(Z^k) + ρ/2 ‖
 where T = W + β/(ρD); h joins the first term only. Z has shape (K, d, d), D (d,).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from notears_pfl.errors import InputError
 from notears_pfl.model.acyclicity import Acyclicity
 from notears_pfl.model.penalties import Term
 from notears_pfl.model.types import Array, Mask
@@ -37,6 +38,7 @@ class AcyclicCenter:
         """Move on along the central path: a heavier h, on a smaller domain."""
         self._c, self._s = c, s
         while (found := self._acyclicity.evaluate(self._Z, s)) is None:
+            _refuse_infinite({"Z": self._Z})
             self._Z = 0.9 * self._Z
         self._h, self._G = found
 
@@ -66,6 +68,7 @@ class AcyclicCenter:
                 if bend <= np.vdot(moved * (curvature + self._tau), moved) + 1e-14:
                     break
             self._tau *= GROW
+            _refuse_infinite({"T": T, "Z": Z, "G": G, "τ": np.array(self._tau)})
         self._Z, self._h, self._G = Z_next, h_next, G_next
         self._tau = max(SHRINK * self._tau, 1e-6)
 
@@ -89,3 +92,15 @@ def _proxes(terms: Sequence[Term], T: Array, pull: Array, allowed: Mask) -> list
     """Prox of every term at its own block, with the rows weighed by ``pull``, (d,)."""
     M = np.broadcast_to(pull[:, None], T.shape[2:])
     return [term.prox(t, M, allowed) for term, t in zip(terms, T, strict=True)]
+
+
+def _refuse_infinite(values: Mapping[str, Array]) -> None:
+    """End a search that no further step would end."""
+    names = [name for name, value in values.items() if not np.isfinite(value).all()]
+    if names:
+        msg = (
+            f"centre's step: T, Z, G and τ must be finite; found NaN or infinite values in "
+            f"{', '.join(names)}. Look for a site whose samples, or whose answers, are larger than "
+            "the others' by many orders of magnitude, and correct it or leave it out."
+        )
+        raise InputError(msg)

@@ -1,12 +1,16 @@
 """Refuse input that cannot be fitted, naming the site and the way out."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from notears_pfl.errors import InputError
 from notears_pfl.model.types import Array
+
+# Moments in single precision, or with five digits, may have an eigenvalue this far below zero.
+EIGENVALUE_TOLERANCE = 1e-4
 
 
 def checked_samples(samples: Sequence[npt.ArrayLike], center: bool) -> list[Array]:
@@ -30,27 +34,53 @@ def checked_samples(samples: Sequence[npt.ArrayLike], center: bool) -> list[Arra
 
 def checked_moments(moments: Sequence[tuple[npt.ArrayLike, int]]) -> list[tuple[Array, int]]:
     """Return the sites' moments (U, n), or refuse them."""
-    pairs = [(np.asarray(U, dtype=float), int(n)) for U, n in moments]
+    pairs = [(np.asarray(U, dtype=float), n) for U, n in moments]
     if not pairs:
         msg = "fit_moments needs the moments of at least one site; found an empty list."
         raise InputError(msg)
-    for k, (U, n) in enumerate(pairs):
+    for k, (U, _) in enumerate(pairs):
         if U.ndim != 2 or U.shape[0] != U.shape[1] or U.shape != pairs[0][0].shape:
             msg = (
                 f"site {k}: moments must be a square matrix with the same d at every site; found "
                 f"shape {U.shape}, and {pairs[0][0].shape} at site 0."
             )
             raise InputError(msg)
-        if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
-            msg = (
-                f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
-                "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
-            )
-            raise InputError(msg)
-        if n < 2:
-            msg = f"site {k}: at least two samples are needed; found n = {n}. Leave the site out."
-            raise InputError(msg)
-    return pairs
+        _refuse_no_network(k, len(U))
+        _refuse_no_moments(k, U)
+    return [(U, _checked_size(k, n)) for k, (U, n) in enumerate(pairs)]
+
+
+def _checked_size(k: int, n: Any) -> int:
+    """Return a number of samples, or refuse it."""
+    is_number = isinstance(n, int | float | np.integer | np.floating)
+    if not is_number or not float(n).is_integer():
+        msg = (
+            f"site {k}: n must be a whole number of samples; found {n!r}. Pass the number of rows "
+            "of x in U = x.T @ x / n."
+        )
+        raise InputError(msg)
+    _refuse_few(k, int(n))
+    return int(n)
+
+
+def _refuse_no_moments(k: int, U: Array) -> None:
+    """Refuse what no samples have as second moments."""
+    if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
+        msg = (
+            f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
+            "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
+        )
+        raise InputError(msg)
+    # Correlations, so that the units of the ROIs do not matter.
+    scale = np.sqrt(np.diag(U))
+    smallest = float(np.linalg.eigvalsh(U / np.outer(scale, scale))[0])
+    if smallest < -EIGENVALUE_TOLERANCE:
+        msg = (
+            f"site {k}: moments must have no negative eigenvalue; found {smallest:.2g} once the "
+            "diagonal is 1. Correlations estimated pair by pair have them; pass U = x.T @ x / n of "
+            "samples in which every ROI is present."
+        )
+        raise InputError(msg)
 
 
 def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
@@ -72,15 +102,23 @@ def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
     raise InputError(msg)
 
 
-def _refuse_unusable(k: int, x: Array, center: bool) -> None:
-    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
-    n, d = x.shape
+def _refuse_few(k: int, n: int) -> None:
     if n < 2:
         msg = f"site {k}: at least two samples are needed; found {n}. Leave the site out."
         raise InputError(msg)
+
+
+def _refuse_no_network(k: int, d: int) -> None:
     if d < 2:
-        msg = f"site {k}: a network needs at least two ROIs; found {d}."
+        msg = f"site {k}: a network needs at least two ROIs; found {d}. Select more ROIs."
         raise InputError(msg)
+
+
+def _refuse_unusable(k: int, x: Array, center: bool) -> None:
+    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
+    n, d = x.shape
+    _refuse_few(k, n)
+    _refuse_no_network(k, d)
     missing = ~np.isfinite(x)
     if missing.any():
         row, column = np.argwhere(missing)[0]

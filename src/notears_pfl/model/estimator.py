@@ -15,7 +15,14 @@ from notears_pfl.model.checks import checked_moments, checked_samples
 from notears_pfl.model.federation import Transport, in_process
 from notears_pfl.model.fit import Certificate, Fit, fit_sites
 from notears_pfl.model.local import Moments, Site, site_from_samples
-from notears_pfl.model.options import AcyclicityName, Auto, Options, Parameters, PenaltyName
+from notears_pfl.model.options import (
+    AcyclicityName,
+    Auto,
+    Options,
+    Parameters,
+    PenaltyName,
+    mean_parameters,
+)
 from notears_pfl.model.selection import Candidate
 from notears_pfl.model.types import Array, Mask
 
@@ -31,8 +38,8 @@ class NotearsPFL:
     penalty : {"edgewise", "chain"}
         R. ``edgewise`` is λ1 Σ|W| + λ2 Σ_ij (‖W_ij·‖ + κ ‖W_ij· − mean_k W_ij·‖), whose result
         does not depend on the order of the sites; ``chain`` is the paper's
-        λ1 Σ|W| + λ2 Σ_k ‖W^{k+1} − W^k‖_F, which does. With λ2 = 0 the sites are fitted
-        separately.
+        λ1 Σ|W| + λ2 Σ_k ‖W^{k+1} − W^k‖_F, which does. With λ2 = 0 every site is fitted
+        as if it were alone.
     lambda1, lambda2, kappa : float or "auto"
         Weights of R; κ is for ``edgewise`` alone. ``auto`` derives sparsity from the noise and
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
@@ -69,7 +76,9 @@ class NotearsPFL:
     certificate_ : Certificate
         Final residuals, h, and the smallest threshold at which the path's end is acyclic.
     parameters_ : Parameters
-        λ1, λ2 and κ of the fit.
+        λ1, λ2 and κ of the fit; where λ2 = 0 and sites chose different λ1, its mean.
+    site_parameters_ : list of Parameters
+        λ1, λ2 and κ of each site.
     candidates_ : list of Candidate
         The settings that were compared, with their scores (lower is better), or None where
         weaker ties had already made it clear that stronger ones would be worse.
@@ -83,6 +92,7 @@ class NotearsPFL:
     history_: History
     certificate_: Certificate
     parameters_: Parameters
+    site_parameters_: list[Parameters]
     candidates_: list[Candidate]
 
     def __init__(
@@ -111,7 +121,12 @@ class NotearsPFL:
         self.progress = progress
 
     def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
-        """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs."""
+        """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
+
+        Rows are samples. Transposed tables are recognised only where the sites have different
+        numbers of samples; otherwise they cannot be told from scans shorter than the number of
+        ROIs, which are fitted.
+        """
         arrays = checked_samples(samples, self.center)
         sites = [site_from_samples(x, self.center) for x in arrays]
         return self.fit_over(in_process(sites), len(sites))
@@ -176,7 +191,8 @@ class NotearsPFL:
         self.n_rounds_ = len(fit.history.h)
         self.history_ = fit.history
         self.certificate_ = fit.certificate
-        self.parameters_ = fit.parameters
+        self.parameters_ = mean_parameters(fit.parameters)
+        self.site_parameters_ = fit.parameters
         self.candidates_ = fit.candidates
         if not fit.converged:
             end = fit.certificate

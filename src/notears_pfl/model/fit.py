@@ -50,12 +50,12 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Fit:
-    """Networks of K sites and how they were found."""
+    """Networks of K sites and how they were found; ``parameters`` has one entry per site."""
 
     weights: Array
     adjacency: Mask
     orders: list[Order]
-    parameters: Parameters
+    parameters: list[Parameters]
     candidates: list[Candidate]
     converged: bool
     history: History
@@ -88,11 +88,15 @@ def fit_sites(
     """
     sites = Federation(transport, tuple(range(n_sites)))
     described: list[Description] = sites.ask("describe", [()] * n_sites)
-    settings, pilot = candidates(options.penalty, lambda1, lambda2, kappa, described)
-    if settings[pilot].lambda2 == 0:
+
+    def fit(members: Federation, theirs: Sequence[Description]) -> Fit:
+        settings, pilot = candidates(options.penalty, lambda1, lambda2, kappa, theirs)
+        return _fit(members, settings, pilot, theirs, options, tick)
+
+    if lambda2 == 0:
         pairs = zip(sites.alone(), described, strict=True)
-        return merge([_fit(alone, settings, pilot, [one], options, tick) for alone, one in pairs])
-    return _fit(sites, settings, pilot, described, options, tick)
+        return merge([fit(alone, [one]) for alone, one in pairs])
+    return fit(sites, described)
 
 
 def _fit(
@@ -134,7 +138,7 @@ def _fit(
         weights=np.where(adjacency, rest.Z[0], 0.0),
         adjacency=adjacency,
         orders=orders,
-        parameters=settings[chosen],
+        parameters=[settings[chosen]] * len(sites),
         candidates=[Candidate(*pair) for pair in zip(settings, scores, strict=True)],
         converged=rest.converged,
         history=log.history(),
@@ -176,8 +180,8 @@ def merge(fits: Sequence[Fit]) -> Fit:
         weights=np.concatenate([fit.weights for fit in fits]),
         adjacency=np.concatenate([fit.adjacency for fit in fits]),
         orders=[order for fit in fits for order in fit.orders],
-        parameters=fits[0].parameters,
-        candidates=fits[0].candidates,
+        parameters=[setting for fit in fits for setting in fit.parameters],
+        candidates=list(dict.fromkeys(one for fit in fits for one in fit.candidates)),
         converged=all(fit.converged for fit in fits),
         history=History(
             padded("objective").sum(axis=0),

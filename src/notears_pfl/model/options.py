@@ -1,6 +1,7 @@
 """Settings of a fit, in one frozen place."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,13 @@ class Parameters:
     lambda1: float
     lambda2: float
     kappa: float
+
+
+def mean_parameters(sites: Sequence[Parameters]) -> Parameters:
+    """Parameters that sites share; λ1, which sites without ties choose themselves, as a mean."""
+    if len(set(sites)) == 1:
+        return sites[0]
+    return replace(sites[0], lambda1=float(np.mean([site.lambda1 for site in sites])))
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ def candidates(
         return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
     # Sites that are fused have the noise of all samples together, and need less sparsity.
     pooled = noise * sparsity_level(1, d, K * n_samples)
-    sparsities = [alone, pooled] if lambda1 == "auto" else [lambda1]
+    # From large samples both are on the floor: one ladder then, not two alike.
+    sparsities = list(dict.fromkeys([alone, pooled])) if lambda1 == "auto" else [lambda1]
     unit = noise * d / np.sqrt(n_samples)
     settings = [Parameters(l1, float(unit * f), 0.0) for l1 in sparsities for f in FUSIONS]
     return settings, FUSIONS.index(PILOT_FUSION)

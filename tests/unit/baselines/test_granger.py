@@ -89,6 +89,41 @@ def test_p_values_of_unrelated_series_are_uniform(rng, kind):
     assert kstest(p, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lag", [1, 2])
+def test_independent_series_are_sound(rng, kind, lag):
+    assert granger([autoregressive(rng)], lag=lag, kind=kind).sound
+
+
+@pytest.mark.parametrize("lag", [1, 2])
+@pytest.mark.parametrize(
+    ("twin", "pairs"),
+    [(lambda x: 2 * x[:, 0], [(0, 3), (3, 0)]), (lambda x: 0 * x[:, 0], [(0, 3), (3, 1), (2, 3)])],
+    ids=["a multiple", "constant"],
+)
+def test_one_pair_of_dependent_series_is_not_sound_and_has_no_f(rng, lag, twin, pairs):
+    x = autoregressive(rng)
+    dependent = np.column_stack([x[:, :3], twin(x)])
+
+    fit = granger([dependent], lag=lag, kind="pairwise")
+
+    assert not fit.sound
+    assert [fit.statistic[pair] for pair in pairs] == [0] * len(pairs)
+    assert [fit.p[pair] for pair in pairs] == [1] * len(pairs)
+    others = granger([x], lag=lag, kind="pairwise")
+    assert_allclose(fit.statistic[:3, :3], others.statistic[:3, :3])
+
+
+def test_variables_that_depend_on_each_other_only_together_are_sound_in_pairs(rng):
+    x = autoregressive(rng)
+    together = np.column_stack([x, x[:, 0] + x[:, 1]])
+
+    conditional, pairwise = (granger([together], kind=kind) for kind in KINDS)
+
+    assert not conditional.sound
+    assert pairwise.sound
+
+
 def test_too_few_volumes_are_refused_with_the_way_out(rng):
     with pytest.raises(InputError, match=r"more than 9 volumes .* found 8. Lower the lag, or use"):
         granger([rng.normal(size=(9, 8))])

@@ -8,7 +8,7 @@ from notears_pfl import NotearsPFL
 from notears_pfl.baselines import notears
 from notears_pfl.baselines.granger import granger
 from notears_pfl.compare.draw import compare_draw
-from notears_pfl.compare.methods import MethodOptions, learn_all, strongest
+from notears_pfl.compare.methods import MethodOptions, _sig, learn_all, strongest
 from notears_pfl.model.order import is_acyclic
 from notears_pfl.simulate.graphs import erdos_renyi_dag
 from notears_pfl.simulate.samples import draw_samples
@@ -79,12 +79,31 @@ def test_pfl_is_the_studys_own_estimator(sites, learned):
     assert_array_equal(np.stack([n.edges for n in learned["pfl"].networks]), fit.adjacency_)
 
 
-def test_sig_is_notears_on_one_site_whatever_the_others_say(sites, learned):
-    alone = learn_all(sites[:1], ["sig"], OPTIONS)
+def test_sig_is_notears_on_one_site_whatever_the_others_say(sites):
+    # Other units and fewer samples: what is right for one site is not for the other.
+    unlike = [sites[0], [7 * x[:20] for x in sites[1][:1]]]
 
-    m = int(alone["pfl"].networks[0].edges.sum())
-    fit = NotearsPFL(lambda2=0, threshold=0).fit([np.concatenate(sites[0])])
-    assert_array_equal(alone["sig"].networks[0].edges, strongest(np.abs(fit.weights_[0]), m))
+    learned = learn_all(unlike, ["sig"], OPTIONS)
+
+    for k, subjects in enumerate(unlike):
+        m = int(learned["pfl"].networks[k].edges.sum())
+        fit = NotearsPFL(lambda2=0, threshold=0).fit([np.concatenate(subjects)])
+        assert_array_equal(learned["sig"].networks[k].edges, strongest(np.abs(fit.weights_[0]), m))
+
+
+def test_sig_lowers_its_weight_only_where_a_site_has_too_few_edges(sites):
+    x = [np.concatenate(subjects) for subjects in sites]
+    m = np.count_nonzero(NotearsPFL(lambda2=0, threshold=0).fit(x[:1]).weights_)
+
+    networks = _sig(sites, x, [m, 25], OPTIONS)
+
+    alone, dense = (
+        NotearsPFL(lambda1=lambda1, lambda2=0, threshold=0).fit([samples]).weights_[0]
+        for samples, lambda1 in zip(x, ("auto", 0.0), strict=True)
+    )
+    assert_array_equal(networks[0].edges, alone != 0)
+    assert networks[1].edges.sum() == 25
+    assert_array_equal(networks[1].edges, strongest(np.abs(dense), 25))
 
 
 def test_sig_solves_its_problem_at_least_as_well_as_l_bfgs(sites):

@@ -5,6 +5,7 @@ import pytest
 
 from notears_pfl import NotearsPFL
 from notears_pfl.errors import InputError
+from notears_pfl.model.checks import checked_moments
 
 
 def tables(rng, *shapes):
@@ -62,18 +63,40 @@ def test_no_sites_are_refused(fit):
         getattr(NotearsPFL(), fit)([])
 
 
+# Two ROIs that go with a third go against each other.
+IMPOSSIBLE = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+
+
 @pytest.mark.parametrize(
     ("moments", "message"),
     [
         ([(np.eye(3), 5), (np.eye(4), 5)], r"site 1: .* found shape \(4, 4\), and \(3, 3\)"),
         ([(np.eye(3), 5), (np.tri(3), 5)], "site 1: moments must be finite, symmetric"),
         ([(np.diag([1.0, 0, 1]), 5)], "site 0: moments must be .* positive on the diagonal"),
-        ([(np.eye(3), 1)], "site 0: at least two samples are needed; found n = 1"),
+        ([(np.eye(3), 1)], "site 0: at least two samples are needed; found 1"),
+        ([(np.eye(1), 5)], "site 0: a network needs at least two ROIs; found 1"),
+        ([(np.eye(3), 5), (np.eye(3), np.nan)], "site 1: n must be a whole number .* found nan"),
+        (
+            [(np.eye(3), 2.7)],
+            r"site 0: n must be a whole number .* found 2\.7\. Pass the number of",
+        ),
+        ([(np.eye(3), "5")], r"site 0: n must be a whole number .* found '5'"),
+        ([(np.eye(3), 5), (9 * IMPOSSIBLE, 5)], r"site 1: .* no negative eigenvalue; found -0\.8 "),
     ],
 )
 def test_moments_of_no_samples_are_refused(moments, message):
     with pytest.raises(InputError, match=message):
         NotearsPFL().fit_moments(moments)
+
+
+def test_moments_of_fewer_samples_than_rois_pass_in_single_precision_too(rng):
+    x = rng.normal(size=(20, 40)) * np.geomspace(1e-3, 1e3, 40)
+    U = (x.T @ x / 20).astype(np.float32)
+
+    (checked,) = checked_moments([(U, np.float64(20))])
+
+    np.testing.assert_array_equal(checked[0], U)
+    assert checked[1] == 20
 
 
 @pytest.mark.parametrize(

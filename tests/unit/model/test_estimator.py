@@ -25,12 +25,27 @@ def test_fit_recovers_known_networks(samples, truth, penalty, acyclicity):
 
 
 @PENALTIES
-def test_sites_with_no_coupling_are_fitted_as_if_alone(samples, penalty):
-    together = NotearsPFL(penalty, lambda1=0.1, lambda2=0).fit(samples)
+@pytest.mark.parametrize("lambda1", [0.1, "auto"])
+def test_sites_with_no_coupling_are_fitted_as_if_alone(samples, penalty, lambda1):
+    unequal = [x[:n] * gain for x, n, gain in zip(samples, (30, 500, 120), (1, 2, 5), strict=True)]
 
-    for k, x in enumerate(samples):
-        alone = NotearsPFL(penalty, lambda1=0.1, lambda2=0).fit([x])
+    together = NotearsPFL(penalty, lambda1=lambda1, lambda2=0).fit(unequal)
+
+    for k, x in enumerate(unequal):
+        alone = NotearsPFL(penalty, lambda1=lambda1, lambda2=0).fit([x])
         assert_array_equal(together.weights_[k], alone.weights_[0])
+        assert together.site_parameters_[k] == alone.parameters_
+        assert alone.candidates_[0] in together.candidates_
+
+
+def test_parameters_of_sites_that_chose_their_own_are_a_mean(samples):
+    separate = NotearsPFL(lambda2=0).fit([samples[0], samples[1][:30]])
+    joint = NotearsPFL(kappa=1.0).fit(samples)
+
+    chosen = [setting.lambda1 for setting in separate.site_parameters_]
+    assert chosen[0] < chosen[1]
+    assert separate.parameters_.lambda1 == pytest.approx(np.mean(chosen))
+    assert joint.site_parameters_ == [joint.parameters_] * 3
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,13 @@ def test_only_weights_and_sums_cross_the_border(samples):
                 assert answer is None
 
 
-def test_a_site_that_answers_nonsense_is_named(samples):
+@pytest.mark.parametrize("nonsense", [np.nan, 1e160, -1e308])
+def test_a_site_that_answers_nonsense_is_named(samples, nonsense):
     local = in_process([site_from_samples(x, center=True) for x in samples])
 
     def broken(request, arguments):
         answers = local(request, arguments)
-        return answers | {2: (np.full((8, 8), np.nan), 0.0)} if request == "step" else answers
+        return answers | {2: (np.full((8, 8), nonsense), 0.0)} if request == "step" else answers
 
     with pytest.raises(InputError, match=r"sites \[2\]: weights must be finite"):
         fit_sites(broken, len(samples), "auto", "auto", "auto", Options())

@@ -5,7 +5,13 @@ import pytest
 
 from notears_pfl import NotearsPFL
 from notears_pfl.model.local import Description
-from notears_pfl.model.selection import KAPPAS, candidates, noise_variance, sparsity_level
+from notears_pfl.model.selection import (
+    FUSIONS,
+    KAPPAS,
+    candidates,
+    noise_variance,
+    sparsity_level,
+)
 
 SITES = [Description(np.ones(8), 12, has_samples=True) for _ in range(4)]
 
@@ -31,6 +37,13 @@ def test_chain_compares_the_sparsity_of_one_site_and_of_all_sites_together():
     assert {s.lambda1 for s in settings} == {sparsity_level(1, 8, 12), sparsity_level(1, 8, 48)}
     assert len({s.lambda2 for s in settings}) == len(settings) // 2
     assert settings[pilot].lambda1 == sparsity_level(1, 8, 12)
+
+
+def test_chain_compares_every_setting_once_where_both_sparsities_are_on_their_floor(samples):
+    compared = [c.parameters for c in NotearsPFL("chain", progress=False).fit(samples).candidates_]
+
+    assert len(set(compared)) == len(compared) == len(FUSIONS)
+    assert [setting.lambda2 for setting in compared] == sorted(s.lambda2 for s in compared)
 
 
 @pytest.mark.parametrize("penalty", ["chain", "edgewise"])

@@ -45,6 +45,21 @@ def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works():
         assert work.bibtex in content["bibtex"]
 
 
+@pytest.mark.parametrize(
+    ("lambda1", "lambda2", "said"),
+    [("auto", 0, True), (0.1, 0, False), ("auto", "auto", False)],
+)
+def test_methods_say_where_each_site_chose_its_sparsity(lambda1, lambda2, said):
+    fit = toy_findings().fits["MDD"]
+    settings = {**fit["Settings"], "lambda1": lambda1, "lambda2": lambda2}
+    parameters = {**fit["Parameters"], "lambda2": 0.2 if lambda2 == "auto" else lambda2}
+    fit = {**fit, "Settings": settings, "Parameters": parameters}
+
+    content = methods_section(toy_findings(fits={"MDD": fit, "HC": fit})).content
+
+    assert ("λ1 by each site: its mean" in content["paragraphs"]["Networks"]) == said
+
+
 def test_methods_of_ready_series_claim_no_preprocessing():
     text = methods_section(toy_findings("timeseries")).content["paragraphs"]["Preprocessing"]
 

@@ -140,7 +140,8 @@ def _networks(findings: Findings, behind: Citing) -> Iterator[str]:
         chosen = [name for name in values if fit["Settings"][name] == "auto"]
         named = ", ".join(f"{_greek(name)} = {value:.3g}" for name, value in values.items())
         how = "chosen from the data" if len(chosen) == len(values) else "as configured or chosen"
-        yield f"{group}: {named} ({how})."
+        separate = values["lambda2"] == 0 and "lambda1" in chosen
+        yield f"{group}: {named} ({how}{', λ1 by each site: its mean' if separate else ''})."
     yield f"Edges of absolute weight below {fit['Settings']['threshold']:g} were dropped."
 
 
