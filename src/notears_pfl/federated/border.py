@@ -9,6 +9,7 @@ from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
 from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.samples import Brought
+from notears_pfl.model.selection import n_folds
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Border:
     def __init__(self, rules: SiteRules, bring: Bring, ledger: Ledger) -> None:
         self._rules, self._bring, self._ledger = rules, bring, ledger
         self._brought: Brought | None = None
-        self._group, self._n_rois, self._basis = "", 0, 0
+        self._group, self._n_rois, self._basis, self._folds = "", 0, 0, 0
 
     def handle(self, data: bytes) -> bytes:
         """Answer a bundle: one answer per request, up to the first that is refused."""
@@ -91,9 +92,31 @@ class Border:
             (plan,) = values
             self._rules.check_plan(plan)
             self._brought = self._bring(plan)
-            self._group, self._n_rois = plan["group"], len(plan["rois"])
+            self._group, self._n_rois, self._folds = plan["group"], len(plan["rois"]), 0
             return self._brought.counts
-        if kind == "step":
-            self._rules.check_number("rho", values[1], "rho")
         assert self._brought is not None
+        match kind:
+            case "split":
+                self._folds = self._checked_folds(self._brought, *values)
+            case "begin" | "score" if values[-1] is not None and values[-1] >= self._folds:
+                msg = f"fold {values[-1]} does not exist; the site has {self._folds}."
+                raise RefusedError(msg)
+            case "step":
+                self._rules.check_number("rho", values[1], "rho")
         return getattr(self._brought.site, kind)(*values)
+
+    def _checked_folds(self, brought: Brought, folds: int) -> int:
+        """Refuse all but the estimator's own number of folds.
+
+        Two cuts of the same series would tell the covariance of what lies between them, down to
+        a single subject's.
+        """
+        own = n_folds([brought.site.describe()])
+        if folds != own:
+            msg = (
+                f"this site has {own} folds, and no other number is allowed; found {folds}."
+                if own
+                else "this site has no folds: it has noise, or their parts have too few subjects."
+            )
+            raise RefusedError(msg)
+        return folds

@@ -13,6 +13,8 @@ from notears_pfl.io.schema import check_config, read_schema
 from notears_pfl.io.tables import read_table
 
 SCHEMAS = Path(__file__).parent
+# Of allow.minimum_fold_subjects, as the schema says.
+LEAST_PART = 5
 
 
 class RefusedError(FederatedError):
@@ -31,6 +33,7 @@ class SiteRules:
     rois: tuple[str, ...]
     scales: tuple[str, ...]
     minimum_subjects: int
+    minimum_fold_subjects: int
     ranges: Mapping[str, tuple[float, float]]
     messages: tuple[str, ...]
     noise: Noise | None
@@ -125,6 +128,7 @@ def read_rules(path: str | Path) -> SiteRules:
         rois=read_rois(allow["rois"], folder),
         scales=tuple(allow["scales"]),
         minimum_subjects=allow["minimum_subjects"],
+        minimum_fold_subjects=allow.get("minimum_fold_subjects", LEAST_PART),
         ranges={name: (allow[name][0], allow[name][1]) for name in ("lambda", "kappa", "rho")},
         messages=tuple(allow["messages"]),
         noise=Noise(**content["noise"]) if "noise" in content else None,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from notears_pfl.io.networks import read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
 from notears_pfl.model.checks import checked_samples
-from notears_pfl.model.local import Moments, Site, site_from_samples
+from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
+from notears_pfl.model.selection import n_folds
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Brought:
 def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Brought:
     """Read the discovery subjects of the plan's group at this site, or refuse.
 
-    Samples are centred and scaled as for a fit on one machine (``cohort.samples``).
+    Samples are centred and scaled as for a fit on one machine (``cohort.samples``). The site has
+    folds only if a part that is held out is a summary of enough subjects, too.
     """
     cohort = read_table(rules.participants)
     paths = {name: str(series_path(rules.series, name)) for name in cohort["participant_id"]}
@@ -48,7 +50,11 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
         "effective_samples": samples.n_effective,
     }
     if rules.noise is None:
-        return Brought(site_from_samples(x, center), {**counts, "noise": None})
+        whole = site_from_samples(x, center)
+        lengths = [len(table) for table in series.values()]
+        if subjects_of_a_part(lengths, n_folds([whole.describe()])) < rules.minimum_fold_subjects:
+            whole = Site(second_moments(x - x.mean(axis=0) if center else x))
+        return Brought(whole, {**counts, "noise": None})
     # Series are centred per subject, so the moments of the whole are the mean of the subjects'.
     parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
     release = json.dumps([plan["group"], plan["rois"], plan["scale"], _digest(parts)])
@@ -57,6 +63,17 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
     # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
     private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
     return Brought(Site(Moments(U, len(x))), private)
+
+
+def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
+    """Subjects in the smallest of ``folds`` parts of series of these lengths, one after another.
+
+    A part counts as many subjects as if all had the share of the one with the largest: one long
+    series among short ones does not make a group.
+    """
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    parts = np.array_split(owners, folds)
+    return min(len(part) / int(np.bincount(part).max()) for part in parts)
 
 
 def _digest(parts: list[np.ndarray]) -> str:

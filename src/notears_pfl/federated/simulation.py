@@ -59,6 +59,7 @@ def write_site_files(
                 "rois": list(federation.rois),
                 "scales": [federation.scale],
                 "minimum_subjects": minimum_subjects,
+                "minimum_fold_subjects": 0,
                 **RANGES,
                 "messages": list(KINDS),
             },

@@ -59,21 +59,21 @@ def statement(ledger: pd.DataFrame, site: str, rules: SiteRules) -> str:
         "",
         "## What the centre can learn",
         "",
-        *_disclosure("step" in set(sent["kind"]), rules),
+        *_disclosure(set(sent["kind"]), rules),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _disclosure(has_weights: bool, rules: SiteRules) -> list[str]:
-    if not has_weights:
+def _disclosure(kinds: set[str], rules: SiteRules) -> list[str]:
+    if "step" not in kinds:
         return ["No weights were sent. Variances and counts, where listed above, are known."]
     if rules.noise is None:
         return [
             "The exact covariance matrix of the regions, averaged over the group's subjects: one "
             "round of weights suffices to compute it. It is a summary of the group, not of one "
             "person, but it is not anonymous in a strict sense: who knows the series of all "
-            "subjects but one can compute that one's covariance from it. If scores were sent, the "
-            "same holds for parts of the series. No noise was added."
+            "subjects but one can compute that one's covariance from it. No noise was added.",
+            *([_parts(rules)] if "split" in kinds else []),
         ]
     noise = rules.noise
     return [
@@ -83,3 +83,12 @@ def _disclosure(has_weights: bool, rules: SiteRules) -> list[str]:
         "that was sent was computed from that matrix, from the number of subjects and from the "
         "number of samples, which are taken as public."
     ]
+
+
+def _parts(rules: SiteRules) -> str:
+    return (
+        "\nThe series were also cut into parts for cross-validation (thirds, in the order of the "
+        "table), and the exact covariance of each part can be computed in the same way: each is a "
+        f"summary of at least {rules.minimum_fold_subjects} subjects. Where a cut goes through the "
+        "series of one subject, the mean of that series on either side can be computed, too."
+    )

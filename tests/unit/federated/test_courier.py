@@ -1,5 +1,7 @@
 """The centre's transport: the same bytes as on one machine, through faults and restarts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from notears_pfl.errors import FederatedError
 from notears_pfl.federated.courier import SilentError
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.model.local import Moments, Site
 
 
 def fitted(courier, hospitals, **settings):
@@ -33,6 +36,19 @@ def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
 
     here = on_one_machine(hospitals, **settings)
     assert np.any(here.weights_)
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+
+
+def test_a_site_without_folds_leaves_kappa_at_its_documented_value(hospitals):
+    bring = hospitals.borders["S1"]._bring
+    moments = [(x.T @ x / len(x), len(x)) for x in (x - x.mean(axis=0) for x in hospitals.samples)]
+    foldless = Site(Moments(*moments[1]))
+    hospitals.borders["S1"]._bring = lambda plan: replace(bring(plan), site=foldless)
+
+    there = fitted(hospitals.courier(), hospitals)
+
+    here = NotearsPFL(progress=False).fit_moments(moments)
+    assert there.parameters_.kappa == 1.0
     assert there.weights_.tobytes() == here.weights_.tobytes()
 
 

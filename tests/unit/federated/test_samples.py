@@ -11,7 +11,7 @@ from notears_pfl.federated.ledger import Ledger, read_ledger
 from notears_pfl.federated.messages import Message
 from notears_pfl.federated.protocol import KINDS, check_answer
 from notears_pfl.federated.rules import RefusedError, read_rules
-from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.samples import bring_samples, subjects_of_a_part
 from notears_pfl.federated.statement import statement
 
 ROIS = ["A", "B", "C"]
@@ -79,6 +79,30 @@ def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
         bring_samples(rules, "COI", PLAN)
 
     assert "4" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("least", "has_folds"), [(0, True), (1, True), (2, False), (None, False)])
+def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_folds):
+    """Thirds of four subjects have one and a third each; by default a part needs five."""
+    allowed = {} if least is None else {"minimum_fold_subjects": least}
+    site = bring_samples(read_rules(site_file(**allowed)), "COI", PLAN).site
+
+    exact = bring_samples(read_rules(site_file(minimum_fold_subjects=0)), "COI", PLAN).site
+    assert site.describe().has_samples == has_folds
+    assert site.describe().variances.tobytes() == exact.describe().variances.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([100] * 15, 5.0),
+        ([100] * 14, 466 / 100),
+        ([10] * 15 + [3000], 1.0),
+        ([1000, 10, 10, 10, 10], 1.0),
+    ],
+)
+def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
+    assert subjects_of_a_part(lengths, 3) == pytest.approx(expected)
 
 
 def test_a_site_of_another_name_has_no_subjects(site_file):
@@ -167,3 +191,16 @@ def test_the_statement_of_a_site_with_noise_names_its_price(site_file, tmp_path)
 
     assert "(ε, δ) = (2.5, 1e-06)" in text
     assert "exact" not in text
+
+
+def test_the_statement_names_the_parts_that_were_disclosed(site_file, tmp_path):
+    rules = read_rules(site_file(minimum_fold_subjects=7))
+    ledger = Ledger(tmp_path / "ledger.tsv", "run-1")
+    ledger.write("out", "MDD", Message("answer", 1, 1, (None,)), "split", 20)
+    ledger.write("out", "MDD", Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),)), "step", 100)
+    ledger.close()
+
+    text = statement(read_ledger(tmp_path / "ledger.tsv"), "COI", rules)
+
+    assert "the exact covariance of each part" in text
+    assert "at least 7 subjects" in text
