@@ -16,6 +16,11 @@ logger = logging.getLogger(__name__)
 Bring = Callable[[Mapping[str, Any]], Brought]
 
 
+def refuse_all(data: bytes) -> bytes:
+    """Refuse every bundle, at a site that could not begin its records."""
+    return encode(Message("refusal", -1, -1, ("the site cannot start; its own log says why.",)))
+
+
 class Border:
     """Answers bundles of requests in bytes, as the site's rules allow.
 

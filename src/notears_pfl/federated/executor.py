@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from nvflare.fuel.f3.cellnet.fqcn import FQCN
 from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 from nvflare.fuel.f3.message import Message
 
-from notears_pfl.federated.border import Border
+from notears_pfl.federated.border import Border, refuse_all
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.samples import bring_samples
@@ -45,24 +46,36 @@ class SiteExecutor(Executor):
         self.register_event_handler(EventType.END_RUN, self._end)
 
     def _start(self, event_type: str, fl_ctx: FLContext) -> None:
+        self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        self._ledger: Ledger | None = None
+        try:
+            self._handle = self._opened(fl_ctx)
+        except Exception:
+            # NVFLARE would go on without us, and the centre would wait for an answer.
+            self.log_exception(fl_ctx, "the site cannot answer")
+            self._handle = refuse_all
+        fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
+
+    def _opened(self, fl_ctx: FLContext) -> Callable[[bytes], bytes]:
+        """Read the site's file, begin its records, and give what answers bundles."""
         self._site = fl_ctx.get_identity_name()
         self._rules = read_rules(os.environ[SITE_FILE].replace("{site}", self._site))
         self._table = self._rules.records / "ledger.tsv"
         self._ledger = Ledger(self._table, fl_ctx.get_job_id())
         bring = partial(bring_samples, self._rules, self._site)
-        self._border = Border(self._rules, bring, self._ledger)
-        self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
-        fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
+        return Border(self._rules, bring, self._ledger).handle
 
     def _answer(self, request: Message) -> Message:
         """Answer the centre, and nobody else who might reach this cell."""
         if request.get_header(MessageHeaderKey.ORIGIN) != self._centre:
             return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
         with self._one_at_a_time:
-            return make_cell_reply(CellReturnCode.OK, body=self._border.handle(bundle_of(request)))
+            return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle_of(request)))
 
     def _end(self, event_type: str, fl_ctx: FLContext) -> None:
         with self._one_at_a_time:
+            if self._ledger is None:
+                return
             self._ledger.close()
             write_statement(self._table, self._site, self._rules, Path(self._rules.records))
 

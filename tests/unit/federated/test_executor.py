@@ -1,10 +1,14 @@
 """Whom a site's process answers."""
 
+from types import SimpleNamespace
+
 import pytest
+from nvflare.apis.fl_constant import ReservedKey
+from nvflare.apis.fl_context import FLContext
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message as CellMessage
 
-from notears_pfl.federated.executor import SiteExecutor, bundle_of
+from notears_pfl.federated.executor import SITE_FILE, SiteExecutor, bundle_of
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
 
@@ -12,7 +16,7 @@ from notears_pfl.federated.messages import Message, decode, encode
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
-    executor._centre, executor._border = "server.run-1", hospitals.borders["S0"]
+    executor._centre, executor._handle = "server.run-1", hospitals.borders["S0"].handle
     return executor
 
 
@@ -50,3 +54,26 @@ def test_a_message_that_asks_nothing_gets_an_empty_answer(executor, payload):
     reply = executor._answer(asked("server.run-1", payload))
 
     assert (code(reply), bundle_of(reply)) == (ReturnCode.OK, b"")
+
+
+@pytest.mark.parametrize("content", [b"centre: [", None], ids=["unreadable", "missing"])
+def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, content):
+    """NVFLARE swallows what is raised at the start; silence would keep the centre waiting."""
+    if content is not None:
+        (tmp_path / "S0.yaml").write_bytes(content)
+    monkeypatch.setenv(SITE_FILE, str(tmp_path / "{site}.yaml"))
+    registered = {}
+    cell = SimpleNamespace(register_request_cb=lambda *where: registered.update(answer=where[-1]))
+    context, engine = FLContext(), SimpleNamespace(get_cell=lambda: cell)
+    known = {ReservedKey.ENGINE: engine, ReservedKey.IDENTITY_NAME: "S0"}
+    for key, value in {**known, ReservedKey.RUN_NUM: "run-1"}.items():
+        context.set_prop(key, value, private=True, sticky=False)
+    executor = SiteExecutor()
+
+    executor._start("", context)
+    reply = registered["answer"](asked("server.run-1", b""))
+    executor._end("", context)
+
+    ((answer, _),) = decode(bundle_of(reply))
+    assert answer.kind == "refusal"
+    assert answer.values == ("the site cannot start; its own log says why.",)
