@@ -8,7 +8,8 @@ from typing import Any
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.federated.protocol import PREPARATIONS, check_answer
+from notears_pfl.federated.protocol import PREPARATIONS, check_answer, check_step
+from notears_pfl.model.types import Array
 
 # exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
 Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
@@ -64,6 +65,7 @@ class Courier:
         self.bytes_in: Counter[str] = Counter()
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._sites)
+        self._variances: dict[int, Array] = {}
         numbers = range(len(self._sites))
         for k in numbers:
             self._prepare(k, "plan", (dict(plan),))
@@ -88,7 +90,10 @@ class Courier:
             saved = b"".join(encode(answers[k]) for k in arguments)
             self._journal.add(asked, saved)
         decoded = [message.values[0] for message, _ in decode(saved)]
-        return dict(zip(arguments, decoded, strict=True))
+        found = dict(zip(arguments, decoded, strict=True))
+        if request == "describe":
+            self._variances |= {k: description.variances for k, description in found.items()}
+        return found
 
     def _prepare(self, k: int, kind: str, values: tuple[Any, ...]) -> None:
         prepared = self._prepared[k]
@@ -123,7 +128,7 @@ class Courier:
                     continue
                 self.bytes_out[name] += len(bundles[name])
                 self.bytes_in[name] += len(replies[name])
-                if (answer := self._read(k, kind, replies[name])) is not None:
+                if (answer := self._read(k, kind, arguments[k], replies[name])) is not None:
                     answers[k] = answer
                     continue
                 attempts[k] += 1
@@ -138,7 +143,7 @@ class Courier:
         self.exchanges += 1
         return answers
 
-    def _read(self, k: int, kind: str, reply: bytes) -> Message | None:
+    def _read(self, k: int, kind: str, values: tuple[Any, ...], reply: bytes) -> Message | None:
         """Answer of a site, checked; None where it must be prepared and asked again."""
         name = self._sites[k]
         try:
@@ -168,6 +173,10 @@ class Courier:
         for message, asked in zip(messages, expected, strict=True):
             try:
                 check_answer(asked, message.values[0], self._n_rois)
+                if asked == "step":
+                    (W, loss), (V, rho) = message.values[0], values
+                    D = self._prepared[k]["begin"].values[0]
+                    check_step(W, loss, V, rho, D, self._variances[k])
             except MessageError as error:
                 msg = f"site {name}: {error}. The state is saved."
                 raise MessageError(msg) from error

@@ -172,6 +172,10 @@ def test_silent_sites_are_named(hospitals):
     assert raised.value.sites == ("S0", "S2")
 
 
+def off_diagonal(value):
+    return value * (1 - np.eye(8))
+
+
 def poisoned(change):
     """Change the last answer of a bundle, where it answers a step."""
 
@@ -190,6 +194,13 @@ def poisoned(change):
         (poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),))), "W must be finite"),
         (poisoned(lambda r, b, W, f: (r, b, ((W[1:], f),))), r"shape \(8, 8\); found \(7, 8\)"),
         (poisoned(lambda r, b, W, f: (r, b, ((W + np.eye(8), f),))), "zero diagonal"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e308), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e160), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e5), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((100 * W, f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, 1e308),))), "loss is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, -1e9),))), "loss is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, 10**400),))), "loss must be finite"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be numbers"),
         (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str is not what it asks for"),
         (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
@@ -206,9 +217,10 @@ def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, re
         fitted(courier, hospitals)
 
 
-def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals):
+@pytest.mark.parametrize("value", [np.nan, 1e160])
+def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals, value):
     courier = hospitals.courier()
-    hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),)))}
+    hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(value), f),)))}
     with pytest.raises(MessageError, match="The state is saved"):
         fitted(courier, hospitals)
     hospitals.spoil = {}
@@ -216,3 +228,37 @@ def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals):
     fit = fitted(hospitals.courier(), hospitals)
 
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
+def test_variances_beyond_all_scales_are_refused_and_the_site_is_named(hospitals):
+    def spoil(data):
+        (answer, _), *_ = decode(data)
+        described = replace(answer.values[0], variances=np.full(8, 1e200))
+        return encode(Message("answer", answer.round, answer.basis, (described,)))
+
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises(MessageError, match=r"site S1.*variances must be at most 1e\+06"):
+        fitted(courier, hospitals)
+
+
+def test_weights_that_grow_as_fast_as_they_may_are_refused_in_the_end(hospitals):
+    """A site that always sends the largest weights of which none alone can be refused."""
+    courier, exchange = hospitals.courier(), hospitals.exchange
+
+    def growing(bundles):
+        answers = dict(exchange(bundles))
+        request, answer = (decode(data["S1"])[-1][0] for data in (bundles, answers))
+        if request.kind == "step" and request.round > 3:
+            W = off_diagonal(1.0) * 2.3 * np.abs(request.values[0]).max()
+            last = Message("answer", answer.round, answer.basis, ((W, 1.0),))
+            answers["S1"] = b"".join(
+                map(encode, [*(m for m, _ in decode(answers["S1"])[:-1]), last])
+            )
+        return answers
+
+    courier._exchange = growing
+
+    with pytest.raises(MessageError, match=r"site S1: answer to 'step': W is larger"):
+        fitted(courier, hospitals)
