@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nvflare.apis.event_type import EventType
@@ -22,6 +21,7 @@ from nvflare.fuel.f3.message import Message
 from notears_pfl.federated.border import Border, refuse_all
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.runs import LEDGER, record_run
 from notears_pfl.federated.samples import bring_samples
 from notears_pfl.federated.statement import write_statement
 
@@ -60,8 +60,9 @@ class SiteExecutor(Executor):
         """Read the site's file, begin its records, and give what answers bundles."""
         self._site = fl_ctx.get_identity_name()
         self._rules = read_rules(os.environ[SITE_FILE].replace("{site}", self._site))
-        self._table = self._rules.records / "ledger.tsv"
-        self._ledger = Ledger(self._table, fl_ctx.get_job_id())
+        run, self._records = fl_ctx.get_job_id(), self._rules.records
+        self._ledger = Ledger(self._records / LEDGER, run)
+        record_run(self._records, run, self._rules)
         bring = partial(bring_samples, self._rules, self._site)
         return Border(self._rules, bring, self._ledger).handle
 
@@ -77,7 +78,7 @@ class SiteExecutor(Executor):
             if self._ledger is None:
                 return
             self._ledger.close()
-            write_statement(self._table, self._site, self._rules, Path(self._rules.records))
+            write_statement(self._site, self._records)
 
     def execute(
         self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal

@@ -11,6 +11,7 @@ import numpy as np
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.privacy import cached_moments
 from notears_pfl.federated.rules import RefusedError, SiteRules
+from notears_pfl.federated.runs import run_without_noise
 from notears_pfl.io.networks import read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
@@ -55,6 +56,12 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
         if subjects_of_a_part(lengths, n_folds([whole.describe()])) < rules.minimum_fold_subjects:
             whole = Site(second_moments(x - x.mean(axis=0) if center else x))
         return Brought(whole, {**counts, "noise": None})
+    if run := run_without_noise(rules.records, plan["group"]):
+        msg = (
+            f"what was computed from group {plan['group']!r} without noise left this site in run "
+            f"{run}, so noise protects it no longer. Fit without noise, or leave the group out."
+        )
+        raise RefusedError(msg)
     # Series are centred per subject, so the moments of the whole are the mean of the subjects'.
     parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
     release = json.dumps([plan["group"], plan["rois"], plan["scale"], _digest(parts)])
