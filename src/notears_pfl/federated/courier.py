@@ -86,14 +86,22 @@ class Courier:
         asked = b"".join(self._request(k, request, v) for k, v in arguments.items())
         saved = self._journal.replay(asked)
         if saved is None:
-            answers = self._ask(request, arguments)
-            saved = b"".join(encode(answers[k]) for k in arguments)
+            traffic, answers = self._ask(request, arguments)
+            saved = b"".join(map(encode, [traffic, *(answers[k] for k in arguments)]))
             self._journal.add(asked, saved)
-        decoded = [message.values[0] for message, _ in decode(saved)]
-        found = dict(zip(arguments, decoded, strict=True))
+        (traffic, _), *decoded = decode(saved)
+        self._count(*traffic.values)
+        answered = [message.values[0] for message, _ in decoded]
+        found = dict(zip(arguments, answered, strict=True))
         if request == "describe":
             self._variances |= {k: description.variances for k, description in found.items()}
         return found
+
+    def _count(self, sent: Mapping[str, int], received: Mapping[str, int]) -> None:
+        """Count a round, be it one of before the centre was restarted."""
+        self.exchanges += 1
+        self.bytes_out.update(sent)
+        self.bytes_in.update(received)
 
     def _prepare(self, k: int, kind: str, values: tuple[Any, ...]) -> None:
         prepared = self._prepared[k]
@@ -114,9 +122,13 @@ class Courier:
         parts = [encode(message) for message in due]
         return b"".join(parts if kind == "plan" else [*parts, self._request(k, kind, values)])
 
-    def _ask(self, kind: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Message]:
-        """Ask until every site has answered; give up on silence."""
+    def _ask(
+        self, kind: str, arguments: Mapping[int, tuple[Any, ...]]
+    ) -> tuple[Message, dict[int, Message]]:
+        """Ask until every site has answered, and say with how many bytes; give up on silence."""
         answers: dict[int, Message] = {}
+        sent: Counter[str] = Counter()
+        received: Counter[str] = Counter()
         attempts: Counter[int] = Counter()
         deadline = time.monotonic() + self._answer_s
         while waiting := [k for k in arguments if k not in answers]:
@@ -126,8 +138,8 @@ class Courier:
                 name = self._sites[k]
                 if name not in replies:
                     continue
-                self.bytes_out[name] += len(bundles[name])
-                self.bytes_in[name] += len(replies[name])
+                sent[name] += len(bundles[name])
+                received[name] += len(replies[name])
                 if (answer := self._read(k, kind, arguments[k], replies[name])) is not None:
                     answers[k] = answer
                     continue
@@ -140,8 +152,7 @@ class Courier:
                 raise SilentError(silent, self._answer_s)
             if silent:
                 time.sleep(RETRY_S)
-        self.exchanges += 1
-        return answers
+        return Message("traffic", self._round, 0, (dict(sent), dict(received))), answers
 
     def _read(self, k: int, kind: str, values: tuple[Any, ...], reply: bytes) -> Message | None:
         """Answer of a site, checked; None where it must be prepared and asked again."""

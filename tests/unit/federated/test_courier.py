@@ -104,8 +104,11 @@ def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too)
     here = on_one_machine(hospitals)
     assert resumed.weights_.tobytes() == here.weights_.tobytes()
     assert resumed.candidates_ == here.candidates_
-    # Nothing that was answered before is asked again.
-    assert courier.exchanges + n_exchanges == hospitals.n_exchanges
+    # Nothing that was answered before is asked again, and all is counted.
+    assert courier.exchanges == hospitals.n_exchanges
+    for name in hospitals.names:
+        total = read_ledger(hospitals.folder / f"{name}.tsv").groupby("direction")["bytes"].sum()
+        assert (courier.bytes_out[name], courier.bytes_in[name]) == (total["in"], total["out"])
 
 
 def test_a_record_cut_off_by_a_crash_is_asked_for_again(hospitals):

@@ -1,6 +1,8 @@
 """The centre's files: what it reads, what it writes, and when it goes on without a site."""
 
 import importlib.util
+import itertools
+import json
 import socket
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from notears_pfl.cli import main
 from notears_pfl.errors import ConfigError, FederatedError, InputError
 from notears_pfl.federated.centre import remaining, run_centre
 from notears_pfl.federated.kits import provision
+from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.simulation import largest_differences, simulated_federation
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
@@ -53,6 +56,30 @@ def test_the_analyses_read_what_the_centre_writes(hospitals, federation, tmp_pat
     assert [list(network.columns) for network in networks.values()] == [hospitals.rois] * 3
     assert sum((network != 0).to_numpy().sum() for network in networks.values()) > 10
     assert not list((out / "state").glob("*.journal"))
+
+
+def test_reports_count_what_was_exchanged_before_a_restart(hospitals, federation, tmp_path):
+    """Of the group that was finished, and of the one in whose midst the centre was killed."""
+    agreed, out = read_federation(federation(groups=["MDD", "HC"])), tmp_path / "out"
+    late = itertools.count()
+
+    def dying(bundles):
+        if (out / "group-MDD_fit.json").exists() and next(late) == 50:
+            raise KeyboardInterrupt
+        return hospitals.exchange(bundles)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_study(dying, agreed, hospitals.names, out)
+    finished = (out / "group-MDD_fit.json").read_bytes()
+    fit_study(hospitals.exchange, agreed, hospitals.names, out)
+
+    assert (out / "group-MDD_fit.json").read_bytes() == finished
+    reports = [json.loads((out / f"group-{g}_fit.json").read_text()) for g in agreed.groups]
+    assert sum(report["RoundTrips"] for report in reports) == hospitals.n_exchanges
+    for name in hospitals.names:
+        total = read_ledger(tmp_path / f"{name}.tsv").groupby("direction")["bytes"].sum()
+        assert sum(report["BytesToSites"][name] for report in reports) == total["in"]
+        assert sum(report["BytesFromSites"][name] for report in reports) == total["out"]
 
 
 def test_a_fit_without_a_site_leaves_no_network_of_an_earlier_one(hospitals, federation, tmp_path):
