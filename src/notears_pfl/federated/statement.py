@@ -7,6 +7,7 @@ import pandas as pd
 
 from notears_pfl.federated.ledger import read_ledger, totals
 from notears_pfl.federated.privacy import Noise
+from notears_pfl.federated.protocol import KINDS
 from notears_pfl.federated.runs import LEDGER, RunRules, read_runs
 from notears_pfl.io.atomic import whole_file
 
@@ -40,7 +41,8 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
         f"| {MEANINGS.get(str(row.kind), '')} |"
         for row in sent.itertuples()
     ]
-    groups = _named(set(ledger["group"]) - {""}) or "none"
+    answered = ledger[(ledger["direction"] == "out") & ledger["kind"].isin(KINDS)]
+    groups = _named(answered["group"]) or "none"
     lines = [
         f"# What left site {site}",
         "",
@@ -118,7 +120,7 @@ def _noisy(groups: str, noise: Noise) -> str:
     )
 
 
-def _named(groups: "pd.Series[str] | set[str]") -> str:
+def _named(groups: "pd.Series[str]") -> str:
     return ", ".join(sorted(set(groups)))
 
 

@@ -52,6 +52,7 @@ def test_a_bundle_is_answered_message_by_message(border, hospitals):
         ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be numbers"),
         ("step", (V, 1e-9), "rho must be from 0.01 to 10 here; found 1e-09"),
         ("step", (V, -1.0), "rho must be positive"),
+        ("step", (V, 10**400), "rho must be finite"),
         ("step", (V,), "its 1 values are not those of its kind"),
         ("begin", (0 * D, None, None), "D must be positive"),
         ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of 8 ROIs once"),
@@ -160,3 +161,35 @@ def test_the_ledger_has_every_message_with_its_size(border, hospitals):
     assert last["bytes"].tolist() == [len(step), len(reply)]
     assert last["round"].tolist() == [1, 1]
     assert last["group"].tolist() == ["MDD", "MDD"]
+
+
+@pytest.mark.parametrize(
+    ("D_of_centre", "reason"),
+    [
+        (1e-9 * D, "rho D must be from 0.01 to 10 times this site's variances; found values from"),
+        (np.where(np.arange(8) == 3, 1e9, D), "from 0.5 to 5e\\+08"),
+    ],
+)
+def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
+    """A step depends on ρD: ρ = 0.5 with D = 1e-9 would be one with ρ = 5e-10."""
+    begin = Message("begin", 1, 3, (D_of_centre, None, None))
+
+    *_, answer = ask(border, begin, Message("step", 1, 3, (V, 0.5)))
+
+    assert answer.kind == "refusal"
+    assert re.search(reason, answer.values[0])
+
+
+def test_a_step_of_a_new_plan_needs_its_own_begin(border, hospitals):
+    answers = ask(border, Message("plan", 1, 3, (hospitals.plan,)), Message("step", 1, 3, (V, 0.5)))
+
+    assert answers[-1].values == ("a step needs 'begin' before it.",)
+
+
+def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospitals):
+    for group in ("HC", "BPD", "H\tC\n"):
+        ask(border, Message("plan", 1, 3, ({**hospitals.plan, "group": group},)))
+
+    ledger = read_ledger(hospitals.folder / "S0.tsv")
+    assert ledger["group"].tolist()[-6:] == ["HC", "HC", "BPD", "BPD", "unknown", "unknown"]
+    assert ledger["kind"].tolist()[-6:] == ["plan", "plan", "plan", "refusal", "plan", "refusal"]
