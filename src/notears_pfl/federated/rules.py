@@ -1,5 +1,6 @@
 """What a site brings and allows, from its own file; the centre has no say in it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,12 @@ def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
         msg = f"{path}: must hold settings by name; found {type(content).__name__}."
         raise ConfigError(msg)
     check_config(content, read_schema(SCHEMAS / schema), str(path))
+    try:
+        json.dumps(content, allow_nan=False)
+    except ValueError as error:
+        # No bound of a schema holds for NaN.
+        msg = f"{path}: every number must be finite; found .nan or .inf. Correct it."
+        raise ConfigError(msg) from error
     return content
 
 

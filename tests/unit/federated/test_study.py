@@ -3,6 +3,7 @@
 import importlib.util
 import itertools
 import json
+import math
 import socket
 import subprocess
 import sys
@@ -13,14 +14,17 @@ import pandas as pd
 import pytest
 import yaml
 
+from notears_pfl import NotearsPFL
 from notears_pfl.cli import main
-from notears_pfl.errors import ConfigError, FederatedError, InputError
+from notears_pfl.errors import ConfigError, FederatedError
 from notears_pfl.federated.centre import remaining, run_centre
 from notears_pfl.federated.kits import provision
 from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.rules import SCHEMAS
 from notears_pfl.federated.simulation import largest_differences, simulated_federation
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
+from notears_pfl.io.schema import read_schema
 
 
 @pytest.fixture
@@ -101,17 +105,32 @@ def test_differences_are_found_where_they_are():
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "reason"),
+    ("changes", "reason"),
     [
-        ({"sites": ["S0"]}, ConfigError, "'sites' is"),
-        ({"waiting": {}}, ConfigError, "missing under 'waiting'"),
-        ({"centre": {"host": "c", "port": 80}}, ConfigError, "'centre.port' is 80"),
-        ({"estimator": {"lambda3": 1}}, InputError, "lambda3"),
+        ({"sites": ["S0"]}, "'sites' is"),
+        ({"waiting": {}}, "missing under 'waiting'"),
+        ({"centre": {"host": "c", "port": 80}}, "'centre.port' is 80"),
+        ({"estimator": {"lambda3": 1}}, "unknown key 'lambda3'.*mean 'lambda"),
+        ({"estimator": {"penalty": "ring"}}, "'estimator.penalty' is 'ring'"),
+        ({"estimator": {"lambda1": -1}}, "'estimator.lambda1' is -1"),
+        ({"estimator": {"kappa": "high"}}, "'estimator.kappa' is 'high'"),
+        ({"estimator": {"lambda2": math.inf}}, "'estimator.lambda2' is inf"),
+        ({"estimator": {"lambda2": math.nan}}, "every number must be finite"),
+        ({"estimator": {"max_rounds": 0}}, "'estimator.max_rounds' is 0"),
+        ({"estimator": {"progress": True}}, "unknown key 'progress'"),
     ],
 )
-def test_a_wrong_federation_is_refused(federation, changes, error, reason):
-    with pytest.raises(error, match=reason):
+def test_a_wrong_federation_is_refused(federation, changes, reason):
+    with pytest.raises(ConfigError, match=reason):
         read_federation(federation(**changes))
+
+
+def test_the_schema_has_the_estimators_settings():
+    """All but the progress bar, which nobody would see."""
+    schema = read_schema(SCHEMAS / "federation.schema.yaml")
+
+    known = set(schema["properties"]["estimator"]["properties"])
+    assert known == set(NotearsPFL().get_params()) - {"progress"}
 
 
 def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():
