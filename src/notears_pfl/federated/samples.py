@@ -62,7 +62,8 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
             f"{run}, so noise protects it no longer. Fit without noise, or leave the group out."
         )
         raise RefusedError(msg)
-    # Series are centred per subject, so the moments of the whole are the mean of the subjects'.
+    # Each subject counts once, however long its series: this bounds what one can change. The fit
+    # without noise counts volumes, which is the same where all have as many.
     parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
     release = json.dumps([plan["group"], plan["rois"], plan["scale"], _digest(parts)])
     path = rules.records / f"group-{plan['group']}_moments.npz"
