@@ -101,9 +101,16 @@ class Border:
         return Message("answer", request.round, self._basis, (value,))
 
     def _is_prepared(self, request: Message) -> bool:
-        """Whether the site is as the request expects it; a preparation only adds to that."""
-        rests = request.kind in PREPARATIONS or request.basis == self._basis
-        return self._brought is not None and rests
+        """Whether the site is as the request expects it; a preparation only adds to that.
+
+        Numbers of preparations rise, so that one from elsewhere shows: the centre's next request
+        finds the site lost, and is not answered on another basis than its own.
+        """
+        if self._brought is None:
+            return False
+        if request.kind in PREPARATIONS:
+            return request.basis > self._basis
+        return request.basis == self._basis
 
     def _do(self, kind: str, values: tuple[Any, ...]) -> Any:
         if kind == "plan":

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nvflare.apis.event_type import EventType
@@ -23,9 +24,11 @@ from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.runs import LEDGER, record_run
 from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.seal import AUTHORITY, Examiner
 from notears_pfl.federated.statement import write_statement
 
 CHANNEL, TOPIC = "notears_pfl", "bundle"
+SEAL = "notears_pfl_seal"
 # Where the site's own process finds its file; {site} stands for the name in its certificate.
 SITE_FILE = "NOTEARS_PFL_SITE_FILE"
 
@@ -48,6 +51,7 @@ class SiteExecutor(Executor):
     def _start(self, event_type: str, fl_ctx: FLContext) -> None:
         self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
         self._ledger: Ledger | None = None
+        self._examiner: Examiner | None = None
         try:
             self._handle = self._opened(fl_ctx)
         except Exception:
@@ -63,15 +67,21 @@ class SiteExecutor(Executor):
         run, self._records = fl_ctx.get_job_id(), self._rules.records
         self._ledger = Ledger(self._records / LEDGER, run)
         record_run(self._records, run, self._rules)
+        authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
+        # Only the simulator, on one machine, has no kits.
+        if authority.exists():
+            self._examiner = Examiner(authority, self._rules.centre, self._site, run)
         bring = partial(bring_samples, self._rules, self._site)
         return Border(self._rules, bring, self._ledger).handle
 
     def _answer(self, request: Message) -> Message:
         """Answer the centre, and nobody else who might reach this cell."""
-        if request.get_header(MessageHeaderKey.ORIGIN) != self._centre:
-            return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
+        bundle, seal = bundle_of(request), request.get_header(SEAL)
         with self._one_at_a_time:
-            return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle_of(request)))
+            is_centre = request.get_header(MessageHeaderKey.ORIGIN) == self._centre
+            if not is_centre or (self._examiner and not self._examiner.accepts(seal, bundle)):
+                return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
+            return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle))
 
     def _end(self, event_type: str, fl_ctx: FLContext) -> None:
         with self._one_at_a_time:

@@ -7,7 +7,7 @@ import pytest
 
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.protocol import KINDS
+from notears_pfl.federated.protocol import KINDS, PREPARATIONS
 from notears_pfl.federated.rules import SiteRules
 from notears_pfl.model.local import Site
 
@@ -67,7 +67,7 @@ def test_a_bundle_is_answered_message_by_message(border, hospitals):
     ],
 )
 def test_a_bad_request_is_refused_with_its_reason(border, kind, values, reason):
-    (answer,) = ask(border, Message(kind, 1, 2, values))
+    (answer,) = ask(border, Message(kind, 1, 3 if kind in PREPARATIONS else 2, values))
 
     assert answer.kind == "refusal"
     assert re.search(reason, answer.values[0])
@@ -193,3 +193,16 @@ def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospital
     ledger = read_ledger(hospitals.folder / "S0.tsv")
     assert ledger["group"].tolist()[-6:] == ["HC", "HC", "BPD", "BPD", "unknown", "unknown"]
     assert ledger["kind"].tolist()[-6:] == ["plan", "plan", "plan", "refusal", "plan", "refusal"]
+
+
+def test_a_preparation_from_elsewhere_shows_in_the_next_request(border):
+    """Whatever its number, the centre's next request is not answered on its basis."""
+    for number in (1, 2):
+        (known,) = ask(border, Message("begin", 1, number, (2 * D, None, None)))
+        assert known.kind == "lost"
+    ask(border, Message("begin", 1, 3, (2 * D, None, None)))
+
+    (next_step,) = ask(border, Message("step", 1, 2, (V, 0.5)))
+    (next_begin, *_) = ask(border, Message("begin", 1, 3, (D, None, None)))
+
+    assert next_step.kind == next_begin.kind == "lost"

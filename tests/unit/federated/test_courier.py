@@ -166,6 +166,21 @@ def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
 
+def test_answers_that_are_lost_on_the_way_change_nothing(hospitals):
+    exchange = hospitals.exchange
+
+    def lossy(bundles):
+        answers = exchange(bundles)
+        return {} if hospitals.n_exchanges % 97 == 0 else answers
+
+    hospitals.exchange = lossy
+
+    fit = fitted(hospitals.courier(answer_s=30), hospitals)
+
+    assert hospitals.n_exchanges > 300
+    assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
 def test_silent_sites_are_named(hospitals):
     hospitals.away = {"S0", "S2"}
 

@@ -8,7 +8,7 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message as CellMessage
 
-from notears_pfl.federated.executor import SITE_FILE, SiteExecutor, bundle_of
+from notears_pfl.federated.executor import SEAL, SITE_FILE, SiteExecutor, bundle_of
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
 
@@ -16,12 +16,13 @@ from notears_pfl.federated.messages import Message, decode, encode
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
+    executor._examiner = None
     executor._centre, executor._handle = "server.run-1", hospitals.borders["S0"].handle
     return executor
 
 
-def asked(origin, payload):
-    return CellMessage({MessageHeaderKey.ORIGIN: origin}, payload)
+def asked(origin, payload, seal=None):
+    return CellMessage({MessageHeaderKey.ORIGIN: origin, SEAL: seal}, payload)
 
 
 def code(reply):
@@ -47,6 +48,17 @@ def test_nobody_else_is_answered(executor, hospitals, origin):
     assert code(reply) == ReturnCode.UNAUTHENTICATED
     assert reply.payload is None
     assert read_ledger(hospitals.folder / "S0.tsv").empty
+
+
+def test_who_only_claims_to_be_the_centre_is_not_answered(executor, hospitals):
+    plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
+    executor._examiner = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
+
+    forged = executor._answer(asked("server.run-1", plan, "T"))
+    genuine = executor._answer(asked("server.run-1", plan, "S"))
+
+    assert [code(forged), code(genuine)] == [ReturnCode.UNAUTHENTICATED, ReturnCode.OK]
+    assert len(read_ledger(hospitals.folder / "S0.tsv")) == 2
 
 
 @pytest.mark.parametrize("payload", [b"", None, {"bundle": b"x"}])
