@@ -7,7 +7,8 @@ import pandas as pd
 
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.rules import RefusedError, SiteRules
+from notears_pfl.io.atomic import whole_file
 
 LEDGER, RUNS = "ledger.tsv", "runs.tsv"
 NOISE = ("epsilon", "delta", "clip")
@@ -46,6 +47,26 @@ def read_runs(folder: Path) -> dict[str, list[RunRules]]:
             noise = Noise(*map(float, strength)) if strength[0] else None
             runs.setdefault(run, []).append(RunRules(centre, int(least), int(least_part), noise))
     return runs
+
+
+def refuse_second_look(folder: Path, group: str, release: str) -> None:
+    """Refuse to tell of a group again with other ROIs, another scale or other data.
+
+    Each subject is scaled by its own series of the ROIs asked for, so that other ROIs weigh the
+    subjects differently, and other data differ by few: sums over the group, combined, tell more
+    than each of them, down to single subjects.
+    """
+    path = folder / f"group-{group}_release.txt"
+    if not path.exists():
+        with whole_file(path) as temporary:
+            temporary.write_text(release, encoding="utf-8")
+    if path.read_text(encoding="utf-8") != release:
+        msg = (
+            f"group {group!r} was answered for before, with other ROIs, another scale or other "
+            f"data; both together tell more of single subjects. If the site accepts that, its "
+            f"people remove {path.name} from its records."
+        )
+        raise RefusedError(msg)
 
 
 def run_without_noise(folder: Path, group: str) -> str | None:

@@ -7,17 +7,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.federated.privacy import cached_moments
+from notears_pfl.federated.privacy import Noise, cached_moments
 from notears_pfl.federated.rules import RefusedError, SiteRules
-from notears_pfl.federated.runs import run_without_noise
+from notears_pfl.federated.runs import refuse_second_look, run_without_noise
 from notears_pfl.io.networks import read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
 from notears_pfl.model.checks import checked_samples
 from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
 from notears_pfl.model.selection import n_folds
+from notears_pfl.model.types import Array
+
+Series = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,31 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
         "effective_samples": samples.n_effective,
     }
     if rules.noise is None:
-        whole = site_from_samples(x, center)
-        lengths = [len(table) for table in series.values()]
-        if subjects_of_a_part(lengths, n_folds([whole.describe()])) < rules.minimum_fold_subjects:
-            whole = Site(second_moments(x - x.mean(axis=0) if center else x))
-        return Brought(whole, {**counts, "noise": None})
+        exact = _exact_site(rules, plan, series, x, center)
+        return Brought(exact, {**counts, "noise": None})
+    # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
+    U = _private_moments(rules, rules.noise, plan, series)
+    private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
+    return Brought(Site(Moments(U, len(x))), private)
+
+
+def _exact_site(
+    rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array, center: bool
+) -> Site:
+    """Site without noise, with folds if their parts are large enough."""
+    release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
+    refuse_second_look(rules.records, plan["group"], release)
+    whole = site_from_samples(x, center)
+    folds, lengths = n_folds([whole.describe()]), [len(table) for table in series.values()]
+    if subjects_of_a_part(lengths, folds) >= rules.minimum_fold_subjects:
+        return whole
+    return Site(second_moments(x - x.mean(axis=0) if center else x))
+
+
+def _private_moments(
+    rules: SiteRules, noise: Noise, plan: Mapping[str, Any], series: Series
+) -> Array:
+    """Second moments with noise, unless those without were sent before."""
     if run := run_without_noise(rules.records, plan["group"]):
         msg = (
             f"what was computed from group {plan['group']!r} without noise left this site in run "
@@ -65,12 +89,8 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
     # Each subject counts once, however long its series: this bounds what one can change. The fit
     # without noise counts volumes, which is the same where all have as many.
     parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
-    release = json.dumps([plan["group"], plan["rois"], plan["scale"], _digest(parts)])
     path = rules.records / f"group-{plan['group']}_moments.npz"
-    U = cached_moments(parts, rules.noise, release, path)
-    # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
-    private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
-    return Brought(Site(Moments(U, len(x))), private)
+    return cached_moments(parts, noise, _release(plan, parts), path)
 
 
 def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
@@ -84,8 +104,9 @@ def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
     return min(len(part) / int(np.bincount(part).max()) for part in parts)
 
 
-def _digest(parts: list[np.ndarray]) -> str:
+def _release(plan: Mapping[str, Any], parts: Sequence[Array]) -> str:
+    """Name what a site tells of: group, ROIs, scale and data."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.tobytes())
-    return digest.hexdigest()
+    return json.dumps([plan["group"], plan["rois"], plan["scale"], digest.hexdigest()])

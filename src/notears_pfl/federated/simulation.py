@@ -9,7 +9,6 @@ import pandas as pd
 import yaml
 
 from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.runs import LEDGER, RUNS
 from notears_pfl.federated.study import Federation
 from notears_pfl.io.atomic import whole_file
 
@@ -66,8 +65,8 @@ def write_site_files(
             },
         }
         # A simulation shows one run: records of an earlier one would add up with it.
-        for name in (LEDGER, RUNS):
-            (out / "sites" / site / name).unlink(missing_ok=True)
+        for path in (out / "sites" / site).glob("*"):
+            path.unlink()
         with whole_file(out / f"sites/{site}.yaml") as temporary:
             temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return str((out / "sites").resolve() / "{site}.yaml")

@@ -127,6 +127,31 @@ def test_a_site_with_noise_tells_only_what_is_private(site_file):
     check_answer("plan", first.counts, 2)
 
 
+@pytest.mark.parametrize("change", [{"rois": ["A", "B"]}, {"scale": "roi"}, {"rois": ["C", "A"]}])
+def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
+    """Other ROIs weigh subjects by other variances: many lists would tell single subjects."""
+    rules = read_rules(site_file(scales=["subject", "roi"]))
+    bring_samples(rules, "COI", PLAN)
+    bring_samples(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
+
+    with pytest.raises(RefusedError, match=r"other ROIs.*remove group-MDD_release.txt"):
+        bring_samples(rules, "COI", {**PLAN, **change})
+
+    (tmp_path / "records/group-MDD_release.txt").unlink()
+    assert bring_samples(rules, "COI", {**PLAN, **change}).counts["subjects"] == 4
+
+
+def test_a_group_that_changed_between_runs_is_refused(site_file, tmp_path):
+    """The difference of both runs would be the covariance of the subject who left."""
+    rules = read_rules(site_file())
+    bring_samples(rules, "COI", PLAN)
+    cohort = pd.read_csv(tmp_path / "cohort.tsv", sep="\t")
+    cohort.iloc[1:].to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
+
+    with pytest.raises(RefusedError, match="was answered for before"):
+        bring_samples(rules, "COI", PLAN)
+
+
 def test_other_rois_are_a_second_release_and_refused(site_file):
     rules = read_rules(site_file(top={"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}))
     bring_samples(rules, "COI", PLAN)

@@ -20,8 +20,12 @@ from notears_pfl.errors import ConfigError, FederatedError
 from notears_pfl.federated.centre import remaining, run_centre
 from notears_pfl.federated.kits import provision
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.federated.rules import SCHEMAS
-from notears_pfl.federated.simulation import largest_differences, simulated_federation
+from notears_pfl.federated.rules import SCHEMAS, read_rules
+from notears_pfl.federated.simulation import (
+    largest_differences,
+    simulated_federation,
+    write_site_files,
+)
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.schema import read_schema
@@ -93,6 +97,18 @@ def test_a_fit_without_a_site_leaves_no_network_of_an_earlier_one(hospitals, fed
     fit_study(hospitals.exchange, agreed, hospitals.names[:2], out)
 
     assert {path.name.split("_")[1] for path in out.glob("*_relmat.*")} == {"site-S0", "site-S1"}
+
+
+def test_a_simulation_begins_without_the_records_of_an_earlier_one(tmp_path):
+    agreed = simulated_federation(["S0", "S1"], ["G"], ["R0", "R1"], "subject", {})
+    left = tmp_path / "sites/S1/group-G_release.txt"
+    left.parent.mkdir(parents=True)
+    left.write_text("other ROIs")
+
+    files = write_site_files(agreed, "cohort.tsv", "{participant_id}.tsv", 2, tmp_path)
+
+    assert not left.exists()
+    assert read_rules(files.replace("{site}", "S1")).minimum_fold_subjects == 0
 
 
 def test_differences_are_found_where_they_are():
