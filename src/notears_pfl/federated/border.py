@@ -9,10 +9,18 @@ from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
 from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.samples import Brought
+from notears_pfl.model.local import Site
+from notears_pfl.model.selection import n_folds
+from notears_pfl.model.types import Array
 
 logger = logging.getLogger(__name__)
 
 Bring = Callable[[Mapping[str, Any]], Brought]
+
+
+def refuse_all(data: bytes) -> bytes:
+    """Refuse every bundle, at a site that could not begin its records."""
+    return encode(Message("refusal", -1, -1, ("the site cannot start; its own log says why.",)))
 
 
 class Border:
@@ -31,7 +39,8 @@ class Border:
     def __init__(self, rules: SiteRules, bring: Bring, ledger: Ledger) -> None:
         self._rules, self._bring, self._ledger = rules, bring, ledger
         self._brought: Brought | None = None
-        self._group, self._n_rois, self._basis = "", 0, 0
+        self._group, self._n_rois, self._basis, self._folds = "", 0, 0, 0
+        self._D: Array | None = None
 
     def handle(self, data: bytes) -> bytes:
         """Answer a bundle: one answer per request, up to the first that is refused."""
@@ -41,22 +50,32 @@ class Border:
             logger.warning("a bundle cannot be read: %s", error)
             unread = Message("unreadable", -1, -1)
             self._ledger.write("in", self._group, unread, "unreadable", len(data))
-            return self._send(unread, self._refusal(unread, "the message cannot be read."))
+            refusal = self._refusal(unread, "the message cannot be read.")
+            return self._send(unread, refusal, self._group)
         answers = []
         for request, size in requests:
             known = request.kind if request.kind in KINDS else "unknown"
-            self._ledger.write("in", self._group, request, known, size)
+            group = self._group_of(request)
+            self._ledger.write("in", group, request, known, size)
             answer = self._answer(request)
-            answers.append(self._send(request, answer))
+            answers.append(self._send(request, answer, group))
             if answer.kind != "answer":
                 break
         return b"".join(answers)
 
-    def _send(self, request: Message, answer: Message) -> bytes:
+    def _group_of(self, request: Message) -> str:
+        """Group that a request is about, for the ledger; a plan may bring another one."""
+        match request.kind, request.values:
+            case "plan", ({"group": str(group)},):
+                # The name is not checked yet, and must not break the table's lines.
+                return group if group.isalnum() else "unknown"
+        return self._group
+
+    def _send(self, request: Message, answer: Message, group: str) -> bytes:
         """Write an answer down, and give its bytes."""
         encoded = encode(answer)
         kind = request.kind if answer.kind == "answer" else answer.kind
-        self._ledger.write("out", self._group, answer, kind, len(encoded))
+        self._ledger.write("out", group, answer, kind, len(encoded))
         return encoded
 
     def _refusal(self, request: Message, reason: str) -> Message:
@@ -82,9 +101,16 @@ class Border:
         return Message("answer", request.round, self._basis, (value,))
 
     def _is_prepared(self, request: Message) -> bool:
-        """Whether the site is as the request expects it; a preparation only adds to that."""
-        rests = request.kind in PREPARATIONS or request.basis == self._basis
-        return self._brought is not None and rests
+        """Whether the site is as the request expects it; a preparation only adds to that.
+
+        Numbers of preparations rise, so that one from elsewhere shows: the centre's next request
+        finds the site lost, and is not answered on another basis than its own.
+        """
+        if self._brought is None:
+            return False
+        if request.kind in PREPARATIONS:
+            return request.basis > self._basis
+        return request.basis == self._basis
 
     def _do(self, kind: str, values: tuple[Any, ...]) -> Any:
         if kind == "plan":
@@ -92,8 +118,58 @@ class Border:
             self._rules.check_plan(plan)
             self._brought = self._bring(plan)
             self._group, self._n_rois = plan["group"], len(plan["rois"])
+            self._folds, self._D = 0, None
             return self._brought.counts
-        if kind == "step":
-            self._rules.check_number("rho", values[1], "rho")
         assert self._brought is not None
-        return getattr(self._brought.site, kind)(*values)
+        site = self._brought.site
+        match kind:
+            case "split":
+                self._folds = _checked_folds(site, *values)
+            case "begin":
+                self._check_fold(values[-1])
+                self._D = values[0]
+            case "score":
+                self._check_fold(values[-1])
+            case "step":
+                self._check_pull(site, values[1])
+        return getattr(site, kind)(*values)
+
+    def _check_fold(self, fold: int | None) -> None:
+        if fold is not None and fold >= self._folds:
+            msg = f"fold {fold} does not exist; the site has {self._folds}."
+            raise RefusedError(msg)
+
+    def _check_pull(self, site: Site, rho: float) -> None:
+        """Refuse ρ beyond the site's range, as such and beside the site's own variances.
+
+        A step depends on ρD alone, so that D could make up for a ρ within the range.
+        """
+        self._rules.check_number("rho", rho, "rho")
+        if self._D is None:
+            msg = "a step needs 'begin' before it."
+            raise RefusedError(msg)
+        variances, pull = site.describe().variances, rho * self._D
+        low, high = self._rules.ranges["rho"]
+        if pull.min() < low * variances.min() or pull.max() > high * variances.max():
+            msg = (
+                f"rho D must be from {low:g} to {high:g} times this site's variances; found values "
+                f"from {pull.min():.3g} to {pull.max():.3g}. See whether a site brings other units."
+            )
+            raise RefusedError(msg)
+
+
+def _checked_folds(site: Site, folds: int) -> int:
+    """Refuse all but the estimator's own number of folds.
+
+    Two cuts of the same series would tell the covariance of what lies between them, down to a
+    single subject's.
+    """
+    own = n_folds([site.describe()])
+    if folds != own:
+        msg = (
+            f"this site has {own} folds, and no other number is allowed; found {folds}."
+            if own
+            else "this site has no folds: it has noise, or their parts have too few subjects."
+        )
+        raise RefusedError(msg)
+    return folds

@@ -6,8 +6,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
@@ -29,8 +30,9 @@ MAX_FAILURES = 3
 def run_centre(kits: Path, federation: Federation, out: Path) -> None:
     """Serve the sites and fit the study with them; results go to ``out``.
 
-    A site that falls silent is waited for, at most ``patience_s``; then the centre stops with the
-    state saved, or fits anew without it, as agreed. Started again, it goes on from its state.
+    A site that falls silent, or is there and never answers, is waited for, at most ``patience_s``;
+    then the centre stops with the state saved, or fits anew without it, as agreed. Started again,
+    it goes on from its state.
     """
     _refuse_other_centre(kits, federation)
     _refuse_taken_port(federation)
@@ -46,14 +48,14 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
 
 
 def _fit_until_done(session: Session, federation: Federation, out: Path) -> None:
-    sites = list(federation.sites)
-    since, silent_from, progress, failures = 0.0, time.monotonic(), -1, 0
+    sites, since, progress, failures = list(federation.sites), 0.0, -1, 0
+    # Sites that did not answer the last fit, and since when they have not.
+    silent: dict[str, float] = {}
     while True:
-        waited = time.monotonic() - silent_from
-        absent = _wait_for(session, sites, since, federation.patience_s - waited)
-        if absent:
-            sites = remaining(federation, sites, absent)
-            since = 0.0
+        late = _wait_for(session, sites, since, silent, federation.patience_s)
+        if late:
+            sites, since, silent = remaining(federation, sites, late), 0.0, {}
+            continue
         _say(f"fitting with {', '.join(sites)}")
         began = time.monotonic()
         status = _run_job(session, federation, sites, out)
@@ -67,7 +69,10 @@ def _fit_until_done(session: Session, federation: Federation, out: Path) -> None
         saved = sum(path.stat().st_size for path in (out / "state").glob("*.journal"))
         # Patience starts anew whenever the fit got further.
         if saved != progress:
-            progress, silent_from = saved, max(began, time.monotonic() - federation.answer_s)
+            progress, silent = saved, {}
+        if status["state"] == "silent":
+            fell_silent = max(began, time.monotonic() - federation.answer_s)
+            silent = {site: silent.get(site, fell_silent) for site in status["sites"]}
 
 
 def remaining(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
@@ -86,20 +91,31 @@ def remaining(federation: Federation, sites: Sequence[str], absent: Sequence[str
     return left
 
 
-def _wait_for(session: Session, sites: Sequence[str], since: float, patience_s: float) -> list[str]:
-    """Wait until all sites were heard of after ``since``; return those that were not."""
-    deadline = time.monotonic() + patience_s
+def _wait_for(
+    session: Session,
+    sites: Sequence[str],
+    since: float,
+    silent: Mapping[str, float],
+    patience_s: float,
+) -> list[str]:
+    """Wait until all sites were heard of after ``since``; return those to wait for no longer.
+
+    A site's process may be heard of while its fit never answers: ``silent`` says since when.
+    """
+    began = time.monotonic()
     while True:
         seen = {c.name: c.last_connect_time for c in session.get_system_info().client_info}
         absent = [site for site in sites if seen.get(site, -1.0) <= since]
-        if not absent or time.monotonic() > deadline:
-            return absent
+        waiting = {**dict.fromkeys(absent, began), **silent}
+        late = [site for site in waiting if time.monotonic() - waiting[site] > patience_s]
+        if late or not absent:
+            return late
         time.sleep(POLL_S)
 
 
 def _run_job(
     session: Session, federation: Federation, sites: Sequence[str], out: Path
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Run one fit on the engine to its end; return how it ended."""
     (out / "state/status.json").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:

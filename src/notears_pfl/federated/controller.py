@@ -16,7 +16,8 @@ from nvflare.fuel.f3.message import Message
 
 from notears_pfl.errors import FederatedError, PflError
 from notears_pfl.federated.courier import RETRY_S, SilentError
-from notears_pfl.federated.executor import CHANNEL, TOPIC, bundle_of
+from notears_pfl.federated.executor import CHANNEL, SEAL, TOPIC, bundle_of
+from notears_pfl.federated.seal import KEY, Seal
 from notears_pfl.federated.study import Federation, fit_study, write_status
 
 # Until all have answered once: their processes are only starting, and what they answer before they
@@ -59,12 +60,13 @@ class CentreController(Controller):
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
         """Fit the study; how it ended is left beside the result."""
         try:
+            seal = _seal(fl_ctx)
 
             def exchange(
                 bundles: Mapping[str, bytes], timeout_s: float = self._federation.answer_s
             ) -> dict[str, bytes]:
                 _refuse_if(abort_signal)
-                return _exchange(bundles, timeout_s, fl_ctx)
+                return _exchange(bundles, timeout_s, fl_ctx, seal)
 
             _wait_for(self._sites, exchange)
             fit_study(exchange, self._federation, self._sites, self._folder)
@@ -100,8 +102,14 @@ def _wait_for(sites: Sequence[str], exchange: Callable[..., dict[str, bytes]]) -
         time.sleep(RETRY_S)
 
 
+def _seal(fl_ctx: FLContext) -> Seal | None:
+    """Signs as the centre; None in the simulator, which has no kits."""
+    key = Path(fl_ctx.get_workspace().get_file_path_in_startup(KEY))
+    return Seal(key.parent, fl_ctx.get_job_id()) if key.exists() else None
+
+
 def _exchange(
-    bundles: Mapping[str, bytes], timeout_s: float, fl_ctx: FLContext
+    bundles: Mapping[str, bytes], timeout_s: float, fl_ctx: FLContext, seal: Seal | None
 ) -> dict[str, bytes]:
     """Send each site its bundle, all at once; sites that do not answer are left out.
 
@@ -111,8 +119,9 @@ def _exchange(
     engine, job = fl_ctx.get_engine(), fl_ctx.get_job_id()
     clients = {site: engine.get_client_from_name(site) for site in bundles}
     places = {s: FQCN.join([client.get_fqcn(), job]) for s, client in clients.items() if client}
+    headers = {SEAL: seal(bundles)} if seal else {}
     requests = {
-        place: TargetMessage(place, CHANNEL, TOPIC, Message(payload=bundles[site]))
+        place: TargetMessage(place, CHANNEL, TOPIC, Message({**headers}, bundles[site]))
         for site, place in places.items()
     }
     cell = engine.get_cell().core_cell

@@ -8,7 +8,8 @@ from typing import Any
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.federated.protocol import PREPARATIONS, check_answer
+from notears_pfl.federated.protocol import PREPARATIONS, check_answer, check_step
+from notears_pfl.model.types import Array
 
 # exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
 Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
@@ -64,6 +65,7 @@ class Courier:
         self.bytes_in: Counter[str] = Counter()
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._sites)
+        self._variances: dict[int, Array] = {}
         numbers = range(len(self._sites))
         for k in numbers:
             self._prepare(k, "plan", (dict(plan),))
@@ -84,11 +86,22 @@ class Courier:
         asked = b"".join(self._request(k, request, v) for k, v in arguments.items())
         saved = self._journal.replay(asked)
         if saved is None:
-            answers = self._ask(request, arguments)
-            saved = b"".join(encode(answers[k]) for k in arguments)
+            traffic, answers = self._ask(request, arguments)
+            saved = b"".join(map(encode, [traffic, *(answers[k] for k in arguments)]))
             self._journal.add(asked, saved)
-        decoded = [message.values[0] for message, _ in decode(saved)]
-        return dict(zip(arguments, decoded, strict=True))
+        (traffic, _), *decoded = decode(saved)
+        self._count(*traffic.values)
+        answered = [message.values[0] for message, _ in decoded]
+        found = dict(zip(arguments, answered, strict=True))
+        if request == "describe":
+            self._variances |= {k: description.variances for k, description in found.items()}
+        return found
+
+    def _count(self, sent: Mapping[str, int], received: Mapping[str, int]) -> None:
+        """Count a round, be it one of before the centre was restarted."""
+        self.exchanges += 1
+        self.bytes_out.update(sent)
+        self.bytes_in.update(received)
 
     def _prepare(self, k: int, kind: str, values: tuple[Any, ...]) -> None:
         prepared = self._prepared[k]
@@ -109,9 +122,13 @@ class Courier:
         parts = [encode(message) for message in due]
         return b"".join(parts if kind == "plan" else [*parts, self._request(k, kind, values)])
 
-    def _ask(self, kind: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Message]:
-        """Ask until every site has answered; give up on silence."""
+    def _ask(
+        self, kind: str, arguments: Mapping[int, tuple[Any, ...]]
+    ) -> tuple[Message, dict[int, Message]]:
+        """Ask until every site has answered, and say with how many bytes; give up on silence."""
         answers: dict[int, Message] = {}
+        sent: Counter[str] = Counter()
+        received: Counter[str] = Counter()
         attempts: Counter[int] = Counter()
         deadline = time.monotonic() + self._answer_s
         while waiting := [k for k in arguments if k not in answers]:
@@ -121,9 +138,9 @@ class Courier:
                 name = self._sites[k]
                 if name not in replies:
                     continue
-                self.bytes_out[name] += len(bundles[name])
-                self.bytes_in[name] += len(replies[name])
-                if (answer := self._read(k, kind, replies[name])) is not None:
+                sent[name] += len(bundles[name])
+                received[name] += len(replies[name])
+                if (answer := self._read(k, kind, arguments[k], replies[name])) is not None:
                     answers[k] = answer
                     continue
                 attempts[k] += 1
@@ -135,10 +152,9 @@ class Courier:
                 raise SilentError(silent, self._answer_s)
             if silent:
                 time.sleep(RETRY_S)
-        self.exchanges += 1
-        return answers
+        return Message("traffic", self._round, 0, (dict(sent), dict(received))), answers
 
-    def _read(self, k: int, kind: str, reply: bytes) -> Message | None:
+    def _read(self, k: int, kind: str, values: tuple[Any, ...], reply: bytes) -> Message | None:
         """Answer of a site, checked; None where it must be prepared and asked again."""
         name = self._sites[k]
         try:
@@ -168,6 +184,10 @@ class Courier:
         for message, asked in zip(messages, expected, strict=True):
             try:
                 check_answer(asked, message.values[0], self._n_rois)
+                if asked == "step":
+                    (W, loss), (V, rho) = message.values[0], values
+                    D = self._prepared[k]["begin"].values[0]
+                    check_step(W, loss, V, rho, D, self._variances[k])
             except MessageError as error:
                 msg = f"site {name}: {error}. The state is saved."
                 raise MessageError(msg) from error

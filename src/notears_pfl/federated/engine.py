@@ -23,6 +23,7 @@ from notears_pfl.federated.study import Federation, read_status
 from notears_pfl.io.tables import write_json
 
 STOP_S = 10
+STOPPING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -43,11 +44,14 @@ def running(
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    # A closed terminal stops us, too, but not under nohup, which has that signal ignored.
+    heeded = [n for n in STOPPING if signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heeded}
     try:
         yield process
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         with contextlib.suppress(psutil.NoSuchProcess):
             family = psutil.Process(process.pid).children(recursive=True)
         process.terminate()

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from nvflare.fuel.f3.cellnet.fqcn import FQCN
 from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 from nvflare.fuel.f3.message import Message
 
-from notears_pfl.federated.border import Border
+from notears_pfl.federated.border import Border, refuse_all
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.runs import LEDGER, record_run
 from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.seal import AUTHORITY, Examiner
 from notears_pfl.federated.statement import write_statement
 
 CHANNEL, TOPIC = "notears_pfl", "bundle"
+SEAL = "notears_pfl_seal"
 # Where the site's own process finds its file; {site} stands for the name in its certificate.
 SITE_FILE = "NOTEARS_PFL_SITE_FILE"
 
@@ -45,28 +49,48 @@ class SiteExecutor(Executor):
         self.register_event_handler(EventType.END_RUN, self._end)
 
     def _start(self, event_type: str, fl_ctx: FLContext) -> None:
-        self._site = fl_ctx.get_identity_name()
-        self._rules = read_rules(os.environ[SITE_FILE].replace("{site}", self._site))
-        self._table = self._rules.records / "ledger.tsv"
-        self._ledger = Ledger(self._table, fl_ctx.get_job_id())
-        bring = partial(bring_samples, self._rules, self._site)
-        self._border = Border(self._rules, bring, self._ledger)
         # The centre's own process for this run; NVFLARE's simulator has none but the server's.
         run = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
         self._centres = {run, FQCN.ROOT_SERVER}
+        self._ledger: Ledger | None = None
+        self._examiner: Examiner | None = None
+        try:
+            self._handle = self._opened(fl_ctx)
+        except Exception:
+            # NVFLARE would go on without us, and the centre would wait for an answer.
+            self.log_exception(fl_ctx, "the site cannot answer")
+            self._handle = refuse_all
         fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
+
+    def _opened(self, fl_ctx: FLContext) -> Callable[[bytes], bytes]:
+        """Read the site's file, begin its records, and give what answers bundles."""
+        self._site = fl_ctx.get_identity_name()
+        self._rules = read_rules(os.environ[SITE_FILE].replace("{site}", self._site))
+        run, self._records = fl_ctx.get_job_id(), self._rules.records
+        self._ledger = Ledger(self._records / LEDGER, run)
+        record_run(self._records, run, self._rules)
+        authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
+        # Only the simulator, on one machine, has no kits.
+        if authority.exists():
+            self._examiner = Examiner(authority, self._rules.centre, self._site, run)
+        bring = partial(bring_samples, self._rules, self._site)
+        return Border(self._rules, bring, self._ledger).handle
 
     def _answer(self, request: Message) -> Message:
         """Answer the centre, and nobody else who might reach this cell."""
-        if request.get_header(MessageHeaderKey.ORIGIN) not in self._centres:
-            return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
+        bundle, seal = bundle_of(request), request.get_header(SEAL)
         with self._one_at_a_time:
-            return make_cell_reply(CellReturnCode.OK, body=self._border.handle(bundle_of(request)))
+            is_centre = request.get_header(MessageHeaderKey.ORIGIN) in self._centres
+            if not is_centre or (self._examiner and not self._examiner.accepts(seal, bundle)):
+                return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
+            return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle))
 
     def _end(self, event_type: str, fl_ctx: FLContext) -> None:
         with self._one_at_a_time:
+            if self._ledger is None:
+                return
             self._ledger.close()
-            write_statement(self._table, self._site, self._rules, Path(self._rules.records))
+            write_statement(self._site, self._records)
 
     def execute(
         self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal

@@ -13,6 +13,8 @@ from typing import Any
 
 from notears_pfl.errors import FederatedError
 
+# Of what is in a record; a file with records of another is begun anew.
+FORMAT = 2
 # Length and checksum of a record, and checksum of the request that it answers.
 HEAD = struct.Struct("<QII")
 
@@ -31,7 +33,7 @@ class Journal:
     def __init__(self, path: Path, purpose: dict[str, Any]) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        first = json.dumps(purpose, sort_keys=True).encode()
+        first = json.dumps({**purpose, "format": FORMAT}, sort_keys=True).encode()
         records = _records(path)
         if not records or records[0][1] != first:
             path.unlink(missing_ok=True)

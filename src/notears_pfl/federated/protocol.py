@@ -11,17 +11,25 @@
 ``split``, ``begin``) change a site's state; a site that lost it is given them again.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from notears_pfl.federated.messages import MessageError
 from notears_pfl.model.local import Description
+from notears_pfl.model.types import Array
 
 PREPARATIONS = ("plan", "split", "begin")
 KINDS = ("plan", "describe", "split", "begin", "step", "score")
 PLAN_KEYS = {"group", "rois", "scale", "estimator"}
 COUNTS = {"subjects", "samples", "effective_samples"}
+# Series have unit scale; only strong noise lifts variances, and never so far.
+LARGEST_VARIANCE = 1e6
+# In units of √(D_j/D_i), in which weights have no unit: what steps lead to is far below.
+LARGEST_WEIGHT = 1e6
+# Room for rounding, and for a fold's variances, which are not quite those of the whole.
+SLACK = 4.0
 
 
 def check_request(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
@@ -40,6 +48,30 @@ def check_answer(kind: str, value: Any, n_rois: int) -> None:
     except MessageError as error:
         msg = f"answer to {kind!r}: {error}"
         raise MessageError(msg) from error
+
+
+def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances: Array) -> None:
+    """Refuse finite weights that no samples with these variances u, (d,), can have led to.
+
+    W is a minimiser, so it does no worse than W = 0, which is always allowed:
+
+        2 loss + ρ ‖D^½ (W − V)‖² ≤ Σ_j u_j + ρ ‖D^½ V‖²,   and so for every column
+    """
+    root = np.sqrt(D)[:, None]
+    # What is too large to be squared is infinite, and refused.
+    with np.errstate(over="ignore"):
+        at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
+        distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
+        largest = float((np.abs(W) * root / root.T).max())
+    if largest > LARGEST_WEIGHT or np.any(distance > SLACK * at_zero):
+        msg = (
+            "answer to 'step': W is larger than samples with this site's variances can make it; "
+            f"found a weight of {np.abs(W).max():.3g}"
+        )
+        raise MessageError(msg)
+    if abs(loss) > SLACK * at_zero.sum() / 2:
+        msg = f"answer to 'step': loss is larger than that of no weights; found {loss:.3g}"
+        raise MessageError(msg)
 
 
 def _check_arguments(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
@@ -76,6 +108,9 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
                 _finite(name, counts[name], (), positive=True)
         case "describe", Description():
             _finite("variances", value.variances, (n_rois,), positive=True)
+            if value.variances.max() > LARGEST_VARIANCE:
+                msg = f"variances must be at most {LARGEST_VARIANCE:g}; found larger ones"
+                raise MessageError(msg)
             _whole("n", value.n, 2, 2**53)
         case "split" | "begin", None:
             return
@@ -100,7 +135,9 @@ def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = F
     if np.shape(value) != shape:
         msg = f"{name} must have shape {shape}; found {np.shape(value)}"
         raise MessageError(msg)
-    if not np.all(np.isfinite(value)):
+    # Whole numbers may be too large for numpy to look at.
+    finite = abs(value) <= sys.float_info.max if number else np.isfinite(value).all()
+    if not finite:
         msg = f"{name} must be finite; found NaN or infinite values"
         raise MessageError(msg)
     if positive and not np.all(np.asarray(value) > 0):

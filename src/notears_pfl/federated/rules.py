@@ -1,5 +1,6 @@
 """What a site brings and allows, from its own file; the centre has no say in it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from notears_pfl.io.schema import check_config, read_schema
 from notears_pfl.io.tables import read_table
 
 SCHEMAS = Path(__file__).parent
+# Of allow.minimum_fold_subjects, as the schema says.
+LEAST_PART = 5
 
 
 class RefusedError(FederatedError):
@@ -31,6 +34,7 @@ class SiteRules:
     rois: tuple[str, ...]
     scales: tuple[str, ...]
     minimum_subjects: int
+    minimum_fold_subjects: int
     ranges: Mapping[str, tuple[float, float]]
     messages: tuple[str, ...]
     noise: Noise | None
@@ -97,6 +101,12 @@ def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
         msg = f"{path}: must hold settings by name; found {type(content).__name__}."
         raise ConfigError(msg)
     check_config(content, read_schema(SCHEMAS / schema), str(path))
+    try:
+        json.dumps(content, allow_nan=False)
+    except ValueError as error:
+        # No bound of a schema holds for NaN.
+        msg = f"{path}: every number must be finite; found .nan or .inf. Correct it."
+        raise ConfigError(msg) from error
     return content
 
 
@@ -125,6 +135,7 @@ def read_rules(path: str | Path) -> SiteRules:
         rois=read_rois(allow["rois"], folder),
         scales=tuple(allow["scales"]),
         minimum_subjects=allow["minimum_subjects"],
+        minimum_fold_subjects=allow.get("minimum_fold_subjects", LEAST_PART),
         ranges={name: (allow[name][0], allow[name][1]) for name in ("lambda", "kappa", "rho")},
         messages=tuple(allow["messages"]),
         noise=Noise(**content["noise"]) if "noise" in content else None,

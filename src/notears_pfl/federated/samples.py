@@ -2,20 +2,26 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.federated.privacy import cached_moments
+from notears_pfl.federated.privacy import Noise, cached_moments
 from notears_pfl.federated.rules import RefusedError, SiteRules
+from notears_pfl.federated.runs import refuse_second_look, run_without_noise
 from notears_pfl.io.networks import read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
 from notears_pfl.model.checks import checked_samples
-from notears_pfl.model.local import Moments, Site, site_from_samples
+from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
+from notears_pfl.model.selection import n_folds
+from notears_pfl.model.types import Array
+
+Series = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,8 @@ class Brought:
 def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Brought:
     """Read the discovery subjects of the plan's group at this site, or refuse.
 
-    Samples are centred and scaled as for a fit on one machine (``cohort.samples``).
+    Samples are centred and scaled as for a fit on one machine (``cohort.samples``). The site has
+    folds only if a part that is held out is a summary of enough subjects, too.
     """
     cohort = read_table(rules.participants)
     paths = {name: str(series_path(rules.series, name)) for name in cohort["participant_id"]}
@@ -48,19 +55,58 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
         "effective_samples": samples.n_effective,
     }
     if rules.noise is None:
-        return Brought(site_from_samples(x, center), {**counts, "noise": None})
-    # Series are centred per subject, so the moments of the whole are the mean of the subjects'.
-    parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
-    release = json.dumps([plan["group"], plan["rois"], plan["scale"], _digest(parts)])
-    path = rules.records / f"group-{plan['group']}_moments.npz"
-    U = cached_moments(parts, rules.noise, release, path)
+        exact = _exact_site(rules, plan, series, x, center)
+        return Brought(exact, {**counts, "noise": None})
     # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
+    U = _private_moments(rules, rules.noise, plan, series)
     private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
     return Brought(Site(Moments(U, len(x))), private)
 
 
-def _digest(parts: list[np.ndarray]) -> str:
+def _exact_site(
+    rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array, center: bool
+) -> Site:
+    """Site without noise, with folds if their parts are large enough."""
+    release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
+    refuse_second_look(rules.records, plan["group"], release)
+    whole = site_from_samples(x, center)
+    folds, lengths = n_folds([whole.describe()]), [len(table) for table in series.values()]
+    if subjects_of_a_part(lengths, folds) >= rules.minimum_fold_subjects:
+        return whole
+    return Site(second_moments(x - x.mean(axis=0) if center else x))
+
+
+def _private_moments(
+    rules: SiteRules, noise: Noise, plan: Mapping[str, Any], series: Series
+) -> Array:
+    """Second moments with noise, unless those without were sent before."""
+    if run := run_without_noise(rules.records, plan["group"]):
+        msg = (
+            f"what was computed from group {plan['group']!r} without noise left this site in run "
+            f"{run}, so noise protects it no longer. Fit without noise, or leave the group out."
+        )
+        raise RefusedError(msg)
+    # Each subject counts once, however long its series: this bounds what one can change. The fit
+    # without noise counts volumes, which is the same where all have as many.
+    parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
+    path = rules.records / f"group-{plan['group']}_moments.npz"
+    return cached_moments(parts, noise, _release(plan, parts), path)
+
+
+def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
+    """Subjects in the smallest of ``folds`` parts of series of these lengths, one after another.
+
+    A part counts as many subjects as if all had the share of the one with the largest: one long
+    series among short ones does not make a group.
+    """
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    parts = np.array_split(owners, folds)
+    return min(len(part) / int(np.bincount(part).max()) for part in parts)
+
+
+def _release(plan: Mapping[str, Any], parts: Sequence[Array]) -> str:
+    """Name what a site tells of: group, ROIs, scale and data."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.tobytes())
-    return digest.hexdigest()
+    return json.dumps([plan["group"], plan["rois"], plan["scale"], digest.hexdigest()])

@@ -59,12 +59,14 @@ def write_site_files(
                 "rois": list(federation.rois),
                 "scales": [federation.scale],
                 "minimum_subjects": minimum_subjects,
+                "minimum_fold_subjects": 0,
                 **RANGES,
                 "messages": list(KINDS),
             },
         }
         # A simulation shows one run: records of an earlier one would add up with it.
-        (out / "sites" / site / "ledger.tsv").unlink(missing_ok=True)
+        for path in (out / "sites" / site).glob("*"):
+            path.unlink()
         with whole_file(out / f"sites/{site}.yaml") as temporary:
             temporary.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     return str((out / "sites").resolve() / "{site}.yaml")

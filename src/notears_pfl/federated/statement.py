@@ -1,11 +1,14 @@
-"""A statement for the ethics board, from what the ledger says was sent."""
+"""A statement for the ethics board, from what the ledger says was sent, run by run."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from notears_pfl.federated.ledger import read_ledger, totals
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.privacy import Noise
+from notears_pfl.federated.protocol import KINDS
+from notears_pfl.federated.runs import LEDGER, RunRules, read_runs
 from notears_pfl.io.atomic import whole_file
 
 MEANINGS = {
@@ -20,13 +23,14 @@ MEANINGS = {
 }
 
 
-def write_statement(ledger: Path, site: str, rules: SiteRules, folder: Path) -> None:
-    """Write ``statement.md`` for all runs in a site's ledger."""
+def write_statement(site: str, folder: Path) -> None:
+    """Write ``statement.md`` for all runs in a site's records."""
+    text = statement(read_ledger(folder / LEDGER), site, read_runs(folder))
     with whole_file(folder / "statement.md") as temporary:
-        temporary.write_text(statement(read_ledger(ledger), site, rules), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
 
 
-def statement(ledger: pd.DataFrame, site: str, rules: SiteRules) -> str:
+def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRules]]) -> str:
     """Say in plain words what left a site, what the centre can learn from it, and what stayed."""
     if ledger.empty:
         return f"# What left site {site}\n\nNothing: no message was exchanged.\n"
@@ -37,13 +41,12 @@ def statement(ledger: pd.DataFrame, site: str, rules: SiteRules) -> str:
         f"| {MEANINGS.get(str(row.kind), '')} |"
         for row in sent.itertuples()
     ]
-    groups = ", ".join(sorted(set(ledger["group"]) - {""})) or "none"
-    first, last = ledger["time"].min(), ledger["time"].max()
+    answered = ledger[(ledger["direction"] == "out") & ledger["kind"].isin(KINDS)]
+    groups = _named(answered["group"]) or "none"
     lines = [
         f"# What left site {site}",
         "",
-        f"From {first} to {last} (UTC), in {ledger['run'].nunique()} run(s), for the groups "
-        f"{groups}, to the centre whose certificate says {rules.centre}.",
+        f"{_when(ledger)}, in {ledger['run'].nunique()} run(s), for the groups {groups}.",
         "",
         f"Sent: {len(ledger) - len(received)} messages, {sent['bytes'].sum()} bytes. "
         f"Received: {len(received)} messages, {received['bytes'].sum()} bytes.",
@@ -54,32 +57,72 @@ def statement(ledger: pd.DataFrame, site: str, rules: SiteRules) -> str:
         "",
         "## What stayed",
         "",
-        "Images, time series, names, ages, diagnoses and all other data of single persons. No "
-        f"group of fewer than {rules.minimum_subjects} subjects was answered for.",
+        "Images, time series, names, ages, diagnoses and all other data of single persons.",
         "",
         "## What the centre can learn",
-        "",
-        *_disclosure("step" in set(sent["kind"]), rules),
     ]
+    # What holds is what the site's file said at the time of a run, not what it says today.
+    by_rules: dict[RunRules | None, list[str]] = {}
+    for run in ledger["run"].unique():
+        for rules in runs.get(run, [None]):
+            by_rules.setdefault(rules, []).append(run)
+    for rules, names in by_rules.items():
+        lines += ["", *_section(ledger[ledger["run"].isin(names)], rules)]
     return "\n".join(lines) + "\n"
 
 
-def _disclosure(has_weights: bool, rules: SiteRules) -> list[str]:
-    if not has_weights:
-        return ["No weights were sent. Variances and counts, where listed above, are known."]
-    if rules.noise is None:
-        return [
-            "The exact covariance matrix of the regions, averaged over the group's subjects: one "
-            "round of weights suffices to compute it. It is a summary of the group, not of one "
-            "person, but it is not anonymous in a strict sense: who knows the series of all "
-            "subjects but one can compute that one's covariance from it. If scores were sent, the "
-            "same holds for parts of the series. No noise was added."
-        ]
-    noise = rules.noise
-    return [
-        f"The covariance matrix of the regions with noise, drawn once and used in every round: "
-        f"(ε, δ) = ({noise.epsilon:g}, {noise.delta:g}) differential privacy for the replacement "
-        f"of one subject, whose second moments count with a norm of at most {noise.clip:g}. All "
-        "that was sent was computed from that matrix, from the number of subjects and from the "
-        "number of samples, which are taken as public."
-    ]
+def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:
+    """Say what runs under the same rules told."""
+    n_runs, out = ledger["run"].nunique(), ledger[ledger["direction"] == "out"]
+    title = "rules not recorded" if rules is None else f"centre {rules.centre}"
+    lines = [f"### {_when(ledger)}, {n_runs} run(s), {title}", ""]
+    if rules is None:
+        lines += ["What the site's file said is not known: taken as without noise.", ""]
+    else:
+        least = rules.minimum_subjects
+        lines += [f"No group of fewer than {least} subjects was answered for.", ""]
+    groups = _named(out.loc[out["kind"] == "step", "group"])
+    if not groups:
+        return [*lines, "No weights were sent. Variances and counts, if asked for, are known."]
+    if rules is not None and rules.noise is not None:
+        return [*lines, _noisy(groups, rules.noise)]
+    parts = _named(out.loc[out["kind"] == "split", "group"])
+    least_part = "an unknown number of" if rules is None else rules.minimum_fold_subjects
+    return [*lines, _exact(groups), *(["", _parts(parts, least_part)] if parts else [])]
+
+
+def _exact(groups: str) -> str:
+    return (
+        f"The exact covariance matrix of the regions, averaged over the group's subjects, of "
+        f"{groups}: one round of weights suffices to compute it. It is a summary of the group, not "
+        "of one person, but it is not anonymous in a strict sense: who knows the series of all "
+        "subjects but one can compute that one's covariance from it. No noise was added; what was "
+        "sent with noise in other runs is not protected by it."
+    )
+
+
+def _parts(groups: str, least: int | str) -> str:
+    return (
+        f"The series of {groups} were also cut into parts for cross-validation (thirds, in the "
+        "order of the table), and the exact covariance of each part can be computed in the same "
+        f"way: each is a summary of at least {least} subjects. Where a cut goes through the series "
+        "of one subject, the mean of that series on either side can be computed, too."
+    )
+
+
+def _noisy(groups: str, noise: Noise) -> str:
+    return (
+        f"The covariance matrix of the regions with noise, of {groups}, drawn once and used in "
+        f"every round: (ε, δ) = ({noise.epsilon:g}, {noise.delta:g}) differential privacy for the "
+        f"replacement of one subject, whose second moments count with a norm of at most "
+        f"{noise.clip:g}. All that was sent in these runs was computed from that matrix, from the "
+        "number of subjects and from the number of samples, which are taken as public."
+    )
+
+
+def _named(groups: "pd.Series[str]") -> str:
+    return ", ".join(sorted(set(groups)))
+
+
+def _when(ledger: pd.DataFrame) -> str:
+    return f"From {ledger['time'].min()} to {ledger['time'].max()} (UTC)"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from notears_pfl.errors import InputError
 from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.rules import read_rois, read_yaml
@@ -50,13 +49,7 @@ def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
 def read_federation(path: str | Path) -> Federation:
     """Read the file of a federated study."""
     content = read_yaml(path, "federation.schema.yaml")
-    federation = federation_from(content, Path(path).resolve().parent)
-    try:
-        NotearsPFL(**federation.estimator)
-    except TypeError as error:
-        msg = f"{path}: estimator holds a setting that NotearsPFL does not have ({error})."
-        raise InputError(msg) from error
-    return federation
+    return federation_from(content, Path(path).resolve().parent)
 
 
 def fit_study(
@@ -116,9 +109,11 @@ def _write(
         "Converged": fit.converged_,
         "Certificate": fit.certificate_,
     }
-    for site, weights, counts in zip(sites, fit.weights_, courier.counts, strict=True):
+    results = zip(sites, fit.weights_, fit.site_parameters_, courier.counts, strict=True)
+    for site, weights, parameters, counts in results:
         brought = {
             "Site": site,
+            "Parameters": parameters,
             "Subjects": counts["subjects"],
             "Samples": counts["samples"],
             "EffectiveSamples": counts["effective_samples"],

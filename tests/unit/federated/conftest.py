@@ -81,6 +81,7 @@ def rules(tmp_path):
         rois=tuple(f"R{i}" for i in range(56)),
         scales=("subject",),
         minimum_subjects=5,
+        minimum_fold_subjects=2,
         ranges={"lambda": (0.0, 5.0), "kappa": (0.0, 4.0), "rho": (0.01, 10.0)},
         messages=KINDS,
         noise=None,

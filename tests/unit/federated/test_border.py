@@ -7,7 +7,7 @@ import pytest
 
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.protocol import KINDS
+from notears_pfl.federated.protocol import KINDS, PREPARATIONS
 from notears_pfl.federated.rules import SiteRules
 from notears_pfl.model.local import Site
 
@@ -52,18 +52,22 @@ def test_a_bundle_is_answered_message_by_message(border, hospitals):
         ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be numbers"),
         ("step", (V, 1e-9), "rho must be from 0.01 to 10 here; found 1e-09"),
         ("step", (V, -1.0), "rho must be positive"),
+        ("step", (V, 10**400), "rho must be finite"),
         ("step", (V,), "its 1 values are not those of its kind"),
         ("begin", (0 * D, None, None), "D must be positive"),
         ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of 8 ROIs once"),
         ("begin", (D, None, -1), "fold must be a whole number"),
         ("split", (10**6,), "folds must be a whole number from 2 to 100"),
+        ("split", (4,), "this site has 3 folds, and no other number is allowed; found 4"),
+        ("begin", (D, None, 0), "fold 0 does not exist; the site has 0"),
+        ("score", (V, 3), "fold 3 does not exist; the site has 0"),
         ("score", (V, 0.5), "fold must be a whole number"),
         ("samples", (), "messages of kind 'samples' are not allowed here"),
         ("__init__", (), "messages of kind '__init__' are not allowed here"),
     ],
 )
 def test_a_bad_request_is_refused_with_its_reason(border, kind, values, reason):
-    (answer,) = ask(border, Message(kind, 1, 2, values))
+    (answer,) = ask(border, Message(kind, 1, 3 if kind in PREPARATIONS else 2, values))
 
     assert answer.kind == "refusal"
     assert re.search(reason, answer.values[0])
@@ -157,3 +161,48 @@ def test_the_ledger_has_every_message_with_its_size(border, hospitals):
     assert last["bytes"].tolist() == [len(step), len(reply)]
     assert last["round"].tolist() == [1, 1]
     assert last["group"].tolist() == ["MDD", "MDD"]
+
+
+@pytest.mark.parametrize(
+    ("D_of_centre", "reason"),
+    [
+        (1e-9 * D, "rho D must be from 0.01 to 10 times this site's variances; found values from"),
+        (np.where(np.arange(8) == 3, 1e9, D), "from 0.5 to 5e\\+08"),
+    ],
+)
+def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
+    """A step depends on ρD: ρ = 0.5 with D = 1e-9 would be one with ρ = 5e-10."""
+    begin = Message("begin", 1, 3, (D_of_centre, None, None))
+
+    *_, answer = ask(border, begin, Message("step", 1, 3, (V, 0.5)))
+
+    assert answer.kind == "refusal"
+    assert re.search(reason, answer.values[0])
+
+
+def test_a_step_of_a_new_plan_needs_its_own_begin(border, hospitals):
+    answers = ask(border, Message("plan", 1, 3, (hospitals.plan,)), Message("step", 1, 3, (V, 0.5)))
+
+    assert answers[-1].values == ("a step needs 'begin' before it.",)
+
+
+def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospitals):
+    for group in ("HC", "BPD", "H\tC\n"):
+        ask(border, Message("plan", 1, 3, ({**hospitals.plan, "group": group},)))
+
+    ledger = read_ledger(hospitals.folder / "S0.tsv")
+    assert ledger["group"].tolist()[-6:] == ["HC", "HC", "BPD", "BPD", "unknown", "unknown"]
+    assert ledger["kind"].tolist()[-6:] == ["plan", "plan", "plan", "refusal", "plan", "refusal"]
+
+
+def test_a_preparation_from_elsewhere_shows_in_the_next_request(border):
+    """Whatever its number, the centre's next request is not answered on its basis."""
+    for number in (1, 2):
+        (known,) = ask(border, Message("begin", 1, number, (2 * D, None, None)))
+        assert known.kind == "lost"
+    ask(border, Message("begin", 1, 3, (2 * D, None, None)))
+
+    (next_step,) = ask(border, Message("step", 1, 2, (V, 0.5)))
+    (next_begin, *_) = ask(border, Message("begin", 1, 3, (D, None, None)))
+
+    assert next_step.kind == next_begin.kind == "lost"

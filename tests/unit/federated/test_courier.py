@@ -1,5 +1,7 @@
 """The centre's transport: the same bytes as on one machine, through faults and restarts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from notears_pfl.errors import FederatedError
 from notears_pfl.federated.courier import SilentError
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.model.local import Moments, Site
 
 
 def fitted(courier, hospitals, **settings):
@@ -33,6 +36,19 @@ def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
 
     here = on_one_machine(hospitals, **settings)
     assert np.any(here.weights_)
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+
+
+def test_a_site_without_folds_leaves_kappa_at_its_documented_value(hospitals):
+    bring = hospitals.borders["S1"]._bring
+    moments = [(x.T @ x / len(x), len(x)) for x in (x - x.mean(axis=0) for x in hospitals.samples)]
+    foldless = Site(Moments(*moments[1]))
+    hospitals.borders["S1"]._bring = lambda plan: replace(bring(plan), site=foldless)
+
+    there = fitted(hospitals.courier(), hospitals)
+
+    here = NotearsPFL(progress=False).fit_moments(moments)
+    assert there.parameters_.kappa == 1.0
     assert there.weights_.tobytes() == here.weights_.tobytes()
 
 
@@ -88,8 +104,11 @@ def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too)
     here = on_one_machine(hospitals)
     assert resumed.weights_.tobytes() == here.weights_.tobytes()
     assert resumed.candidates_ == here.candidates_
-    # Nothing that was answered before is asked again.
-    assert courier.exchanges + n_exchanges == hospitals.n_exchanges
+    # Nothing that was answered before is asked again, and all is counted.
+    assert courier.exchanges == hospitals.n_exchanges
+    for name in hospitals.names:
+        total = read_ledger(hospitals.folder / f"{name}.tsv").groupby("direction")["bytes"].sum()
+        assert (courier.bytes_out[name], courier.bytes_in[name]) == (total["in"], total["out"])
 
 
 def test_a_record_cut_off_by_a_crash_is_asked_for_again(hospitals):
@@ -147,6 +166,21 @@ def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
 
+def test_answers_that_are_lost_on_the_way_change_nothing(hospitals):
+    exchange = hospitals.exchange
+
+    def lossy(bundles):
+        answers = exchange(bundles)
+        return {} if hospitals.n_exchanges % 97 == 0 else answers
+
+    hospitals.exchange = lossy
+
+    fit = fitted(hospitals.courier(answer_s=30), hospitals)
+
+    assert hospitals.n_exchanges > 300
+    assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
 def test_silent_sites_are_named(hospitals):
     hospitals.away = {"S0", "S2"}
 
@@ -154,6 +188,10 @@ def test_silent_sites_are_named(hospitals):
         hospitals.courier()
 
     assert raised.value.sites == ("S0", "S2")
+
+
+def off_diagonal(value):
+    return value * (1 - np.eye(8))
 
 
 def poisoned(change):
@@ -174,6 +212,13 @@ def poisoned(change):
         (poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),))), "W must be finite"),
         (poisoned(lambda r, b, W, f: (r, b, ((W[1:], f),))), r"shape \(8, 8\); found \(7, 8\)"),
         (poisoned(lambda r, b, W, f: (r, b, ((W + np.eye(8), f),))), "zero diagonal"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e308), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e160), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(1e5), f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((100 * W, f),))), "W is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, 1e308),))), "loss is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, -1e9),))), "loss is larger than"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, 10**400),))), "loss must be finite"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be numbers"),
         (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str is not what it asks for"),
         (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
@@ -190,9 +235,10 @@ def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, re
         fitted(courier, hospitals)
 
 
-def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals):
+@pytest.mark.parametrize("value", [np.nan, 1e160])
+def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals, value):
     courier = hospitals.courier()
-    hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((W * np.nan, f),)))}
+    hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(value), f),)))}
     with pytest.raises(MessageError, match="The state is saved"):
         fitted(courier, hospitals)
     hospitals.spoil = {}
@@ -200,3 +246,37 @@ def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals):
     fit = fitted(hospitals.courier(), hospitals)
 
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
+
+
+def test_variances_beyond_all_scales_are_refused_and_the_site_is_named(hospitals):
+    def spoil(data):
+        (answer, _), *_ = decode(data)
+        described = replace(answer.values[0], variances=np.full(8, 1e200))
+        return encode(Message("answer", answer.round, answer.basis, (described,)))
+
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises(MessageError, match=r"site S1.*variances must be at most 1e\+06"):
+        fitted(courier, hospitals)
+
+
+def test_weights_that_grow_as_fast_as_they_may_are_refused_in_the_end(hospitals):
+    """A site that always sends the largest weights of which none alone can be refused."""
+    courier, exchange = hospitals.courier(), hospitals.exchange
+
+    def growing(bundles):
+        answers = dict(exchange(bundles))
+        request, answer = (decode(data["S1"])[-1][0] for data in (bundles, answers))
+        if request.kind == "step" and request.round > 3:
+            W = off_diagonal(1.0) * 2.3 * np.abs(request.values[0]).max()
+            last = Message("answer", answer.round, answer.basis, ((W, 1.0),))
+            answers["S1"] = b"".join(
+                map(encode, [*(m for m, _ in decode(answers["S1"])[:-1]), last])
+            )
+        return answers
+
+    courier._exchange = growing
+
+    with pytest.raises(MessageError, match=r"site S1: answer to 'step': W is larger"):
+        fitted(courier, hospitals)

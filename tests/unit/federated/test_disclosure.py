@@ -1,4 +1,4 @@
-"""What the centre can learn: attacks that work, as the documentation says they do."""
+"""What the centre can learn: attacks that work, as documented, and one that is refused."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,8 @@ import pytest
 from notears_pfl import NotearsPFL
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.privacy import Noise, private_moments
+from notears_pfl.federated.protocol import PREPARATIONS
+from notears_pfl.federated.samples import Brought
 from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
 
 
@@ -106,3 +108,66 @@ def test_one_round_of_an_ordinary_site_is_exact(rng):
 
     found = reconstructed(W, site.describe().variances, D, 0.3)
     assert np.allclose(found, moments_of(x), rtol=1e-9)
+
+
+@pytest.fixture
+def border(hospitals, rng):
+    """Give a border before 21 subjects of a hundred volumes each: thirds are of seven subjects."""
+    subjects = [rng.normal(size=(100, 8)) @ rng.normal(size=(8, 8)) for _ in range(21)]
+    hospitals.samples[0] = np.concatenate([x - x.mean(axis=0) for x in subjects])
+    hospitals.start("S0")
+    hospitals.borders["S0"].handle(encode(Message("plan", 0, 1, (hospitals.plan,))))
+    return hospitals.borders["S0"]
+
+
+def answer_to(border, kind, *values):
+    """Answer of a site to a request that rests on all before it."""
+    basis = border._basis + (kind in PREPARATIONS)
+    ((answer, _),) = decode(border.handle(encode(Message(kind, 1, basis, values))))
+    return answer
+
+
+def moments_without(border, fold, variances):
+    answer_to(border, "begin", np.ones(8), None, fold)
+    W, _ = answer_to(border, "step", np.zeros((8, 8)), 0.5).values[0]
+    return reconstructed(W, variances, np.ones(8), 0.5)
+
+
+def test_folds_that_single_subjects_out_are_refused(border):
+    """With 21 folds, the whole less the rest would be one subject's exact covariance."""
+    answers = {folds: answer_to(border, "split", folds) for folds in range(2, 101)}
+
+    assert [n for n, answer in answers.items() if answer.kind == "answer"] == [3]
+    assert answers[21].kind == "refusal"
+    assert "no other number is allowed; found 21" in answers[21].values[0]
+
+
+def test_agreed_messages_tell_sums_over_thirds_and_nothing_smaller(border, hospitals):
+    x = hospitals.samples[0]
+    thirds, n = np.array_split(x, 3), len(x)
+    variances = answer_to(border, "describe").values[0].variances
+    answer_to(border, "split", 3)
+
+    for fold, third in enumerate(thirds):
+        squares = answer_to(border, "score", np.zeros((8, 8)), fold).values[0]
+        rest = moments_without(border, fold, (n * variances - squares) / (n - len(third)))
+        held_out = n * moments_without(border, None, variances) - (n - len(third)) * rest
+        assert np.allclose(held_out, third.T @ third, rtol=1e-6)
+
+    # All that can be asked for are sums over thirds: whatever is added or subtracted, those who
+    # are in one third stay together.
+    owners = np.array_split(np.repeat(np.arange(21), 100), 3)
+    assert [len(set(part)) for part in owners] == [7, 7, 7]
+    assert answer_to(border, "begin", np.ones(8), None, 3).kind == "refusal"
+
+
+def test_a_site_with_noise_has_no_parts_to_tell(hospitals):
+    border = hospitals.borders["S0"]
+    counts = {"subjects": 8, "samples": 300, "effective_samples": None, "noise": {}}
+    border._bring = lambda plan: Brought(Site(Moments(np.eye(8), 300)), counts)
+    border.handle(encode(Message("plan", 0, 1, (hospitals.plan,))))
+
+    answer = answer_to(border, "split", 3)
+
+    assert answer.kind == "refusal"
+    assert "this site has no folds" in answer.values[0]

@@ -1,10 +1,14 @@
 """Whom a site's process answers."""
 
+from types import SimpleNamespace
+
 import pytest
+from nvflare.apis.fl_constant import ReservedKey
+from nvflare.apis.fl_context import FLContext
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.fuel.f3.message import Message as CellMessage
 
-from notears_pfl.federated.executor import SiteExecutor, bundle_of
+from notears_pfl.federated.executor import SEAL, SITE_FILE, SiteExecutor, bundle_of
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
 
@@ -12,12 +16,13 @@ from notears_pfl.federated.messages import Message, decode, encode
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
-    executor._centres, executor._border = {"server.run-1", "server"}, hospitals.borders["S0"]
+    executor._examiner = None
+    executor._centres, executor._handle = {"server.run-1", "server"}, hospitals.borders["S0"].handle
     return executor
 
 
-def asked(origin, payload):
-    return CellMessage({MessageHeaderKey.ORIGIN: origin}, payload)
+def asked(origin, payload, seal=None):
+    return CellMessage({MessageHeaderKey.ORIGIN: origin, SEAL: seal}, payload)
 
 
 def code(reply):
@@ -45,8 +50,42 @@ def test_nobody_else_is_answered(executor, hospitals, origin):
     assert read_ledger(hospitals.folder / "S0.tsv").empty
 
 
+def test_who_only_claims_to_be_the_centre_is_not_answered(executor, hospitals):
+    plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
+    executor._examiner = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
+
+    forged = executor._answer(asked("server.run-1", plan, "T"))
+    genuine = executor._answer(asked("server.run-1", plan, "S"))
+
+    assert [code(forged), code(genuine)] == [ReturnCode.UNAUTHENTICATED, ReturnCode.OK]
+    assert len(read_ledger(hospitals.folder / "S0.tsv")) == 2
+
+
 @pytest.mark.parametrize("payload", [b"", None, {"bundle": b"x"}])
 def test_a_message_that_asks_nothing_gets_an_empty_answer(executor, payload):
     reply = executor._answer(asked("server.run-1", payload))
 
     assert (code(reply), bundle_of(reply)) == (ReturnCode.OK, b"")
+
+
+@pytest.mark.parametrize("content", [b"centre: [", None], ids=["unreadable", "missing"])
+def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, content):
+    """NVFLARE swallows what is raised at the start; silence would keep the centre waiting."""
+    if content is not None:
+        (tmp_path / "S0.yaml").write_bytes(content)
+    monkeypatch.setenv(SITE_FILE, str(tmp_path / "{site}.yaml"))
+    registered = {}
+    cell = SimpleNamespace(register_request_cb=lambda *where: registered.update(answer=where[-1]))
+    context, engine = FLContext(), SimpleNamespace(get_cell=lambda: cell)
+    known = {ReservedKey.ENGINE: engine, ReservedKey.IDENTITY_NAME: "S0"}
+    for key, value in {**known, ReservedKey.RUN_NUM: "run-1"}.items():
+        context.set_prop(key, value, private=True, sticky=False)
+    executor = SiteExecutor()
+
+    executor._start("", context)
+    reply = registered["answer"](asked("server.run-1", b""))
+    executor._end("", context)
+
+    ((answer, _),) = decode(bundle_of(reply))
+    assert answer.kind == "refusal"
+    assert answer.values == ("the site cannot start; its own log says why.",)

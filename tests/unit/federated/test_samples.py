@@ -1,4 +1,4 @@
-"""A site's file, its data and its statement."""
+"""A site's file and its data."""
 
 import numpy as np
 import pandas as pd
@@ -7,12 +7,12 @@ import yaml
 
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.errors import ConfigError, FederatedError
-from notears_pfl.federated.ledger import Ledger, read_ledger
+from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.messages import Message
 from notears_pfl.federated.protocol import KINDS, check_answer
 from notears_pfl.federated.rules import RefusedError, read_rules
-from notears_pfl.federated.samples import bring_samples
-from notears_pfl.federated.statement import statement
+from notears_pfl.federated.runs import LEDGER, record_run
+from notears_pfl.federated.samples import bring_samples, subjects_of_a_part
 
 ROIS = ["A", "B", "C"]
 PLAN = {"group": "MDD", "rois": ["A", "C"], "scale": "subject", "estimator": {}}
@@ -81,6 +81,30 @@ def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
     assert "4" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("least", "has_folds"), [(0, True), (1, True), (2, False), (None, False)])
+def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_folds):
+    """Thirds of four subjects have one and a third each; by default a part needs five."""
+    allowed = {} if least is None else {"minimum_fold_subjects": least}
+    site = bring_samples(read_rules(site_file(**allowed)), "COI", PLAN).site
+
+    exact = bring_samples(read_rules(site_file(minimum_fold_subjects=0)), "COI", PLAN).site
+    assert site.describe().has_samples == has_folds
+    assert site.describe().variances.tobytes() == exact.describe().variances.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([100] * 15, 5.0),
+        ([100] * 14, 466 / 100),
+        ([10] * 15 + [3000], 1.0),
+        ([1000, 10, 10, 10, 10], 1.0),
+    ],
+)
+def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
+    assert subjects_of_a_part(lengths, 3) == pytest.approx(expected)
+
+
 def test_a_site_of_another_name_has_no_subjects(site_file):
     with pytest.raises(RefusedError, match="at least 3 subjects"):
         bring_samples(read_rules(site_file()), "KUT", PLAN)
@@ -103,12 +127,77 @@ def test_a_site_with_noise_tells_only_what_is_private(site_file):
     check_answer("plan", first.counts, 2)
 
 
+@pytest.mark.parametrize("change", [{"rois": ["A", "B"]}, {"scale": "roi"}, {"rois": ["C", "A"]}])
+def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
+    """Other ROIs weigh subjects by other variances: many lists would tell single subjects."""
+    rules = read_rules(site_file(scales=["subject", "roi"]))
+    bring_samples(rules, "COI", PLAN)
+    bring_samples(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
+
+    with pytest.raises(RefusedError, match=r"other ROIs.*remove group-MDD_release.txt"):
+        bring_samples(rules, "COI", {**PLAN, **change})
+
+    (tmp_path / "records/group-MDD_release.txt").unlink()
+    assert bring_samples(rules, "COI", {**PLAN, **change}).counts["subjects"] == 4
+
+
+def test_a_group_that_changed_between_runs_is_refused(site_file, tmp_path):
+    """The difference of both runs would be the covariance of the subject who left."""
+    rules = read_rules(site_file())
+    bring_samples(rules, "COI", PLAN)
+    cohort = pd.read_csv(tmp_path / "cohort.tsv", sep="\t")
+    cohort.iloc[1:].to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
+
+    with pytest.raises(RefusedError, match="was answered for before"):
+        bring_samples(rules, "COI", PLAN)
+
+
 def test_other_rois_are_a_second_release_and_refused(site_file):
     rules = read_rules(site_file(top={"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}))
     bring_samples(rules, "COI", PLAN)
 
     with pytest.raises(FederatedError, match="were released before"):
         bring_samples(rules, "COI", {**PLAN, "rois": ["A", "B"]})
+
+
+NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
+
+
+def answered(rules, run, kind, group):
+    """Leave what a run leaves in a site's records."""
+    ledger = Ledger(rules.records / LEDGER, run)
+    record_run(rules.records, run, rules)
+    ledger.write("out", group, Message("answer", 1, 1, (np.zeros(2),)), kind, 100)
+    ledger.close()
+
+
+@pytest.mark.parametrize("kind", ["describe", "step", "score"])
+def test_noise_on_what_was_sent_without_is_refused(site_file, kind):
+    answered(read_rules(site_file()), "january", kind, "MDD")
+
+    with pytest.raises(RefusedError, match="without noise left this site in run january"):
+        bring_samples(read_rules(site_file(top=NOISE)), "COI", PLAN)
+
+
+def test_noise_after_a_run_of_unknown_rules_is_refused(site_file):
+    rules = read_rules(site_file(top=NOISE))
+    Ledger(rules.records / LEDGER, "old").write("out", "MDD", Message("answer", 1, 1), "step", 9)
+
+    with pytest.raises(RefusedError, match="in run old"):
+        bring_samples(rules, "COI", PLAN)
+
+
+@pytest.mark.parametrize(("top", "kind", "group"), [
+    (NOISE, "step", "MDD"),
+    ({}, "step", "HC"),
+    ({}, "plan", "MDD"),
+])  # fmt: skip
+def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, group):
+    answered(read_rules(site_file(top=top)), "january", kind, group)
+
+    brought = bring_samples(read_rules(site_file(top=NOISE)), "COI", PLAN)
+
+    assert brought.counts["noise"] == NOISE["noise"]
 
 
 @pytest.mark.parametrize(
@@ -137,33 +226,3 @@ def test_allowed_rois_may_come_from_a_table(site_file, tmp_path):
     table.to_csv(tmp_path / "rois.tsv", sep="\t", index=False)
 
     assert read_rules(site_file(rois="rois.tsv")).rois == ("A", "C")
-
-
-def test_the_statement_has_the_ledgers_numbers(site_file, tmp_path):
-    rules = read_rules(site_file())
-    ledger = Ledger(tmp_path / "ledger.tsv", "run-1")
-    weights = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))
-    ledger.write("in", "MDD", weights, "step", 90)
-    for size in (100, 120):
-        ledger.write("out", "MDD", weights, "step", size)
-    ledger.close()
-
-    text = statement(read_ledger(tmp_path / "ledger.tsv"), "COI", rules)
-
-    assert "Sent: 2 messages, 220 bytes. Received: 1 messages, 90 bytes." in text
-    assert "| step | 2 | 220 | 2x2 1 |" in text
-    assert "The exact covariance matrix of the regions" in text
-    assert "fewer than 3 subjects" in text
-    assert "centre.org" in text
-
-
-def test_the_statement_of_a_site_with_noise_names_its_price(site_file, tmp_path):
-    rules = read_rules(site_file(top={"noise": {"epsilon": 2.5, "delta": 1e-6, "clip": 4.0}}))
-    ledger = Ledger(tmp_path / "ledger.tsv", "run-1")
-    ledger.write("out", "MDD", Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),)), "step", 100)
-    ledger.close()
-
-    text = statement(read_ledger(tmp_path / "ledger.tsv"), "COI", rules)
-
-    assert "(ε, δ) = (2.5, 1e-06)" in text
-    assert "exact" not in text

@@ -1,6 +1,9 @@
 """The centre's files: what it reads, what it writes, and when it goes on without a site."""
 
 import importlib.util
+import itertools
+import json
+import math
 import socket
 import subprocess
 import sys
@@ -11,13 +14,21 @@ import pandas as pd
 import pytest
 import yaml
 
+from notears_pfl import NotearsPFL
 from notears_pfl.cli import main
-from notears_pfl.errors import ConfigError, FederatedError, InputError
+from notears_pfl.errors import ConfigError, FederatedError
 from notears_pfl.federated.centre import remaining, run_centre
 from notears_pfl.federated.kits import provision
-from notears_pfl.federated.simulation import largest_differences, simulated_federation
+from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.rules import SCHEMAS, read_rules
+from notears_pfl.federated.simulation import (
+    largest_differences,
+    simulated_federation,
+    write_site_files,
+)
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
+from notears_pfl.io.schema import read_schema
 
 
 @pytest.fixture
@@ -55,6 +66,30 @@ def test_the_analyses_read_what_the_centre_writes(hospitals, federation, tmp_pat
     assert not list((out / "state").glob("*.journal"))
 
 
+def test_reports_count_what_was_exchanged_before_a_restart(hospitals, federation, tmp_path):
+    """Of the group that was finished, and of the one in whose midst the centre was killed."""
+    agreed, out = read_federation(federation(groups=["MDD", "HC"])), tmp_path / "out"
+    late = itertools.count()
+
+    def dying(bundles):
+        if (out / "group-MDD_fit.json").exists() and next(late) == 50:
+            raise KeyboardInterrupt
+        return hospitals.exchange(bundles)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_study(dying, agreed, hospitals.names, out)
+    finished = (out / "group-MDD_fit.json").read_bytes()
+    fit_study(hospitals.exchange, agreed, hospitals.names, out)
+
+    assert (out / "group-MDD_fit.json").read_bytes() == finished
+    reports = [json.loads((out / f"group-{g}_fit.json").read_text()) for g in agreed.groups]
+    assert sum(report["RoundTrips"] for report in reports) == hospitals.n_exchanges
+    for name in hospitals.names:
+        total = read_ledger(tmp_path / f"{name}.tsv").groupby("direction")["bytes"].sum()
+        assert sum(report["BytesToSites"][name] for report in reports) == total["in"]
+        assert sum(report["BytesFromSites"][name] for report in reports) == total["out"]
+
+
 def test_a_fit_without_a_site_leaves_no_network_of_an_earlier_one(hospitals, federation, tmp_path):
     out, agreed = tmp_path / "out", read_federation(federation())
     fit_study(hospitals.exchange, agreed, hospitals.names, out)
@@ -62,6 +97,18 @@ def test_a_fit_without_a_site_leaves_no_network_of_an_earlier_one(hospitals, fed
     fit_study(hospitals.exchange, agreed, hospitals.names[:2], out)
 
     assert {path.name.split("_")[1] for path in out.glob("*_relmat.*")} == {"site-S0", "site-S1"}
+
+
+def test_a_simulation_begins_without_the_records_of_an_earlier_one(tmp_path):
+    agreed = simulated_federation(["S0", "S1"], ["G"], ["R0", "R1"], "subject", {})
+    left = tmp_path / "sites/S1/group-G_release.txt"
+    left.parent.mkdir(parents=True)
+    left.write_text("other ROIs")
+
+    files = write_site_files(agreed, "cohort.tsv", "{participant_id}.tsv", 2, tmp_path)
+
+    assert not left.exists()
+    assert read_rules(files.replace("{site}", "S1")).minimum_fold_subjects == 0
 
 
 def test_differences_are_found_where_they_are():
@@ -74,17 +121,32 @@ def test_differences_are_found_where_they_are():
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "reason"),
+    ("changes", "reason"),
     [
-        ({"sites": ["S0"]}, ConfigError, "'sites' is"),
-        ({"waiting": {}}, ConfigError, "missing under 'waiting'"),
-        ({"centre": {"host": "c", "port": 80}}, ConfigError, "'centre.port' is 80"),
-        ({"estimator": {"lambda3": 1}}, InputError, "lambda3"),
+        ({"sites": ["S0"]}, "'sites' is"),
+        ({"waiting": {}}, "missing under 'waiting'"),
+        ({"centre": {"host": "c", "port": 80}}, "'centre.port' is 80"),
+        ({"estimator": {"lambda3": 1}}, "unknown key 'lambda3'.*mean 'lambda"),
+        ({"estimator": {"penalty": "ring"}}, "'estimator.penalty' is 'ring'"),
+        ({"estimator": {"lambda1": -1}}, "'estimator.lambda1' is -1"),
+        ({"estimator": {"kappa": "high"}}, "'estimator.kappa' is 'high'"),
+        ({"estimator": {"lambda2": math.inf}}, "'estimator.lambda2' is inf"),
+        ({"estimator": {"lambda2": math.nan}}, "every number must be finite"),
+        ({"estimator": {"max_rounds": 0}}, "'estimator.max_rounds' is 0"),
+        ({"estimator": {"progress": True}}, "unknown key 'progress'"),
     ],
 )
-def test_a_wrong_federation_is_refused(federation, changes, error, reason):
-    with pytest.raises(error, match=reason):
+def test_a_wrong_federation_is_refused(federation, changes, reason):
+    with pytest.raises(ConfigError, match=reason):
         read_federation(federation(**changes))
+
+
+def test_the_schema_has_the_estimators_settings():
+    """All but the progress bar, which nobody would see."""
+    schema = read_schema(SCHEMAS / "federation.schema.yaml")
+
+    known = set(schema["properties"]["estimator"]["properties"])
+    assert known == set(NotearsPFL().get_params()) - {"progress"}
 
 
 def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():

@@ -185,6 +185,7 @@ def write_site(folder, site, rng):
     cohort.to_csv(folder / "results/cohort/participants.tsv", sep="\t", index=False)
     allow = {
         "groups": ["MDD"], "rois": ROIS, "scales": ["subject"], "minimum_subjects": 5,
+        "minimum_fold_subjects": 2,
         "lambda": [0, 10], "kappa": [0, 10], "rho": [0.001, 100],
         "messages": ["plan", "describe", "split", "begin", "step", "score"],
     }  # fmt: skip

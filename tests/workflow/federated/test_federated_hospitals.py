@@ -3,6 +3,7 @@
 The three hospitals run for the whole file, as they would; each test runs a centre of its own.
 """
 
+import os
 import signal
 import time
 
@@ -139,7 +140,8 @@ def test_a_poisoned_answer_ends_the_fit_and_names_the_site(hospitals):
     folder = hospitals.root / "tampered"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(TAMPERED)
-    hospitals.start_site("S2", PYTHONPATH=str(folder))
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    hospitals.start_site("S2", PYTHONPATH=path)
     with hospitals.centre("poisoned", hospitals.write_federation(estimator=QUICK)) as centre:
         assert centre.wait(300) == 1
     hospitals.kill("S2")

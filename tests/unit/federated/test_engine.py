@@ -1,0 +1,60 @@
+"""Processes that are started are also ended."""
+
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+# Runs a process as the centre runs its server, and says which.
+PROGRAM = """
+import signal, sys, time
+from pathlib import Path
+from notears_pfl.federated.engine import running
+
+if sys.argv[1] == "nohup":
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+with running([sys.executable, "-c", "import time; time.sleep(60)"], {}, Path(sys.argv[2])) as child:
+    print(child.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Start the program; give it and the process that it runs."""
+    programs = []
+
+    def start(how):
+        command = [sys.executable, "-c", PROGRAM, how, tmp_path / "log"]
+        # What it says of the interruption is not looked at.
+        program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        programs.append(program)
+        return program, psutil.Process(int(program.stdout.readline()))
+
+    yield start
+    for program in programs:
+        program.terminate()
+        program.wait(30)
+        program.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_command_that_is_stopped_leaves_no_process_behind(started, number):
+    program, child = started("terminal")
+
+    program.send_signal(number)
+
+    program.wait(30)
+    assert not child.is_running()
+
+
+def test_a_command_under_nohup_outlives_its_terminal(started):
+    program, child = started("nohup")
+
+    program.send_signal(signal.SIGHUP)
+
+    with pytest.raises(subprocess.TimeoutExpired):
+        program.wait(1)
+    assert child.is_running()
