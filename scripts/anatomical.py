@@ -11,6 +11,7 @@ from notears_pfl.preproc.anatomical import prepare_anatomy
 from notears_pfl.preproc.choice import anatomical_engines
 from notears_pfl.preproc.methods import anatomical_methods, with_programs
 from notears_pfl.preproc.pictures import normalisation_slices
+from notears_pfl.preproc.quality import warned_cautions
 from notears_pfl.preproc.warp import BrainTemplate, NormaliseOptions
 
 paths, output = snakemake.input, snakemake.output
@@ -44,7 +45,7 @@ with (
     engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
     methods = with_programs(anatomical_methods(options, stripped), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
-    report["engines"] = engine
+    report |= {"engines": engine, "cautions": warned_cautions(anatomy.quality)}
     write_json(
         {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
     )

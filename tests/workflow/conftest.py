@@ -181,8 +181,10 @@ def shorten(study):
     few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
     study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
     # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
-    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
-    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
+    study.edit_config(
+        preproc__clean__motion="six", cohort__limits__max_mean_fd_mm=5,
+        cohort__limits__max_share_fd_above=1, cohort__limits__min_volumes=20,
+    )  # fmt: skip
     return study
 
 

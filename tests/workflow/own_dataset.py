@@ -13,7 +13,9 @@ from .conftest import ROOT, new_study
 
 GOOD = ["sub-COIMDD001", "sub-COIMDD002", "sub-COIHC001", "sub-COIHC002"]
 SOURCE = "sub-COIHC001"
-LOOSE = {"max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2}
+LOOSE = {
+    "max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2, "min_bold_t1w_agreement": 0.02,
+}  # fmt: skip
 
 
 def own_study(path, dataset, **source):

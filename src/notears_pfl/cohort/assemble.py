@@ -15,9 +15,12 @@ QUALITY = {
     "share_fd_above": "share_fd_power_mm_above_0.5",
     "mean_dvars_percent": "mean_dvars_percent",
     "median_tsnr": "median_tsnr",
+    "bold_t1w_agreement": "bold_t1w_agreement",
     "template_agreement": "template_agreement",
     "degrees_of_freedom": "degrees_of_freedom",
 }
+# Whether a step converged, in the report and in the table; often a good result did not.
+CONVERGED = ("tissue_model_converged", "motion_converged", "bold_t1w_converged")
 NO_SCAN = {"status": "failed", "reason": "no scan was found"}
 
 
@@ -49,8 +52,8 @@ def assemble_cohort(
     Returns
     -------
     DataFrame
-        The participants with the columns of ``QUALITY``, ``failure``, ``included``,
-        ``exclusion`` (why not) and ``split``.
+        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``failure``,
+        ``included``, ``exclusion`` (why not) and ``split``.
     """
     ids = participants["participant_id"]
     if "not_enrolled" not in participants:
@@ -66,6 +69,8 @@ def assemble_cohort(
     ).astype(float)
     new = [column for column in quality if column not in participants]
     subjects = participants.join(quality[new])
+    for flag in CONVERGED:
+        subjects[flag] = [report.get(flag) for report in own]
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
     subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
     subjects["included"] = subjects["exclusion"] == ""

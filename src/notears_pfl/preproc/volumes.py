@@ -5,9 +5,15 @@ import numpy as np
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.rigid import Floats
 
+# Least mean of a volume, as a share of its mean absolute value: 1 where no voxel is negative.
+LEAST_MEAN = 0.5
+
 
 def check_volumes(bold: Floats, tr: float) -> None:
-    """Refuse what is not a series of finite volumes ``tr`` seconds apart."""
+    """Refuse what is not a series of finite volumes ``tr`` seconds apart, brighter than nothing.
+
+    Messages count volumes from 1.
+    """
     if bold.ndim != 4 or bold.shape[3] < 2:
         msg = f"A run needs several volumes; its shape is {bold.shape}. Give the 4D BOLD image."
         raise SignalError(msg)
@@ -15,13 +21,22 @@ def check_volumes(bold: Floats, tr: float) -> None:
         msg = f"RepetitionTime is {tr:g}; it must be seconds above 0. Correct the sidecar."
         raise SignalError(msg)
     # A sum is finite only if all its terms are, and costs no second array.
-    bad = [t for t in range(bold.shape[3]) if not np.isfinite(bold[..., t].sum(dtype=float))]
+    sums = np.array([volume.sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
+    bad = [t + 1 for t, total in enumerate(sums) if not np.isfinite(total)]
     if bad:
         msg = f"Volumes {bad} hold values that are not finite. Convert the run again."
         raise SignalError(msg)
-    empty = [t for t in range(bold.shape[3]) if not bold[..., t].any()]
+    empty = [t + 1 for t, volume in enumerate(np.moveaxis(bold, 3, 0)) if not volume.any()]
     if empty:
         msg = f"Volumes {empty} are zero throughout. Convert the run again, or leave it out."
+        raise SignalError(msg)
+    sizes = np.array([np.abs(volume).sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
+    dark = int(np.count_nonzero(sums < LEAST_MEAN * sizes))
+    if dark:
+        msg = (
+            f"The mean of a volume must be clearly positive; it is not in {dark} of {len(sums)} "
+            "volumes: the run was demeaned or standardised. Give it as it was acquired."
+        )
         raise SignalError(msg)
 
 
