@@ -5,7 +5,7 @@ seconds, pybids 3.9, with the same result.
 """
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from notears_pfl.bids_names import BidsFile
 from notears_pfl.errors import DatasetError
@@ -52,8 +52,11 @@ class BidsTree:
     def sidecars(self, image: BidsFile) -> list[str]:
         """JSON files that apply to ``image``, the nearest last (inheritance principle).
 
-        At most one may apply in a folder; more are refused, as BIDS has it.
+        At most one may apply in a folder; more are refused, as BIDS has it, unless one has the
+        image's own name: the others then belong to other images, such as fMRIPrep's run in the
+        space of the scan beside the one in MNI space.
         """
+        own = PurePath(image.path).name.removesuffix(image.extension) + ".json"
         found: list[str] = []
         folder = Path(image.path).parent
         above = [folder, *folder.parents]
@@ -62,6 +65,8 @@ class BidsTree:
                 BidsFile.parse(place / name) for name in self._names(place) if name[-5:] == ".json"
             )
             here = [file.path for file in named if file and file.describes(image)]
+            if own in self._names(place):
+                here = [str(place / own)]
             if len(here) > 1:
                 msg = (
                     f"{image.path}: {len(here)} sidecars in one folder apply to it "
