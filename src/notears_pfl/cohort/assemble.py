@@ -7,6 +7,7 @@ import pandas as pd
 
 from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 from notears_pfl.cohort.split import split_subjects
+from notears_pfl.errors import CohortError
 
 # Columns of quality, and the keys of a subject's report that they come from.
 QUALITY = {
@@ -37,7 +38,8 @@ def assemble_cohort(
         ``not_enrolled`` says why a subject was never processed, no report is looked for.
     reports : mapping of str to mapping
         Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
-        failure, and the figures of ``QUALITY``. Figures that participants already have stay.
+        failure, and the figures of ``QUALITY``. Only where a report of ``ok`` lacks a figure
+        does a column of that name in ``participants`` stand in for it.
     groups : tuple of str
         Patients and controls.
     sites : sequence of str
@@ -67,8 +69,14 @@ def assemble_cohort(
         [{column: report.get(key) for column, key in QUALITY.items()} for report in own],
         index=participants.index,
     ).astype(float)
-    new = [column for column in quality if column not in participants]
-    subjects = participants.join(quality[new])
+    usable = pd.Series([report["status"] == "ok" for report in own], index=participants.index)
+    subjects = participants.copy()
+    for column in QUALITY:
+        measured = quality[column]
+        if column in participants:
+            given = _figures_of_table(participants, column, usable & measured.isna())
+            measured = measured.fillna(given)
+        subjects[column] = measured
     for flag in CONVERGED:
         subjects[flag] = [report.get(flag) for report in own]
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
@@ -77,3 +85,19 @@ def assemble_cohort(
     split = split_subjects(subjects[subjects["included"]], groups, sites, discovery_share, seed)
     subjects["split"] = split.reindex(subjects.index, fill_value="")
     return subjects
+
+
+def _figures_of_table(participants: pd.DataFrame, column: str, wanted: pd.Series) -> pd.Series:
+    """Figures that the participants table gives for the ``wanted`` rows; text is refused."""
+    cells = participants[column][wanted]
+    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
+    text = cells[numbers.isna() & cells.notna()]
+    if len(text):
+        who = participants["participant_id"][text.index[0]]
+        msg = (
+            f"The participants table: column {column} is taken for a quality figure and must hold "
+            f"numbers; {len(text)} subjects have text ({text.iloc[0]!r} of {who}). Correct it, or "
+            "give the column another name."
+        )
+        raise CohortError(msg)
+    return numbers
