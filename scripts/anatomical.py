@@ -19,7 +19,8 @@ with (
     rule_log(snakemake.log[0]),
     mark_failure(output.report, [p for p in output if p != output.report]),
 ):
-    t1w, template_t1w = read_volume(paths.t1w), read_image(paths.template_t1w)
+    t1w = read_volume(paths.t1w, oriented=True)
+    template_t1w = read_image(paths.template_t1w)
     grey, white = np.moveaxis(read_image(paths.template_tissues).data, -1, 0)
     brain = read_image(paths.template_brain).data > 0
     template = BrainTemplate(template_t1w.data, grey, white, brain, template_t1w.affine)

@@ -21,7 +21,8 @@ paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
     timing, dropped = read_timing(paths.sidecar, slices=False), params.preproc["drop_volumes"]
     tr = timing.repetition_time
-    bold, brain, atlas = (read_image(paths[name]) for name in ("bold", "brain", "labels"))
+    bold = read_image(paths.bold, oriented=True)
+    brain, atlas = read_image(paths.brain), read_image(paths.labels)
     confounds = read_confounds(paths.confounds, NUMBERS)
     mask = (brain.data, brain.affine)
     with naming(f"{paths.bold} and {paths.confounds}"):

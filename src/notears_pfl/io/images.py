@@ -21,8 +21,12 @@ class Image:
     affine: np.ndarray
 
 
-def read_image(path: str | Path) -> Image:
-    """Read a NIfTI image whole; integer images without scaling keep their type."""
+def read_image(path: str | Path, *, oriented: bool = False) -> Image:
+    """Read a NIfTI image whole; integer images without scaling keep their type.
+
+    One that must be ``oriented``, as a scan must, is refused where its header does not say how
+    it lies: left and right would be a guess.
+    """
     try:
         image = nib.nifti1.load(path)
         data = np.asanyarray(image.dataobj)
@@ -30,18 +34,19 @@ def read_image(path: str | Path) -> Image:
         raise
     except Exception as error:
         raise _damaged(path, error) from error
-    return Image(data=data, affine=np.asarray(image.affine))
+    return _checked(image, data, path, oriented)
 
 
 def read_bare_image(path: str | Path) -> Image:
-    """Read a NIfTI image from a file whose name does not say that it is one."""
+    """Read an oriented NIfTI image from a file whose name does not say that it is one."""
     try:
         image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
-        return Image(data=np.asanyarray(image.dataobj), affine=np.asarray(image.affine))
+        data = np.asanyarray(image.dataobj)
     except FileNotFoundError:
         raise
     except Exception as error:
         raise _damaged(path, error) from error
+    return _checked(image, data, path, oriented=True)
 
 
 def compress(source: str | Path, path: str | Path) -> None:
@@ -55,13 +60,13 @@ def compress(source: str | Path, path: str | Path) -> None:
         shutil.copyfileobj(plain, zipped)
 
 
-def read_volume(path: str | Path) -> Image:
-    """Read one volume; an image with several is refused."""
-    image = read_image(path)
+def read_volume(path: str | Path, *, oriented: bool = False) -> Image:
+    """Read one volume, oriented if need be; an image with several is refused."""
+    image = read_image(path, oriented=oriented)
     first = image.data.shape[:3]
     data = image.data.reshape(first) if image.data.size == math.prod(first) else image.data
     if data.ndim != 3 or min(data.shape) < 2:
-        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a T1w image."
+        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a 3D image."
         raise ImageError(msg)
     return Image(data=data, affine=image.affine)
 
@@ -101,6 +106,19 @@ def write_image(
         image.header.set_intent("vector")
     with whole_file(path) as temporary:
         nib.save(image, temporary)
+
+
+def _checked(
+    image: nib.nifti1.Nifti1Pair, data: np.ndarray, path: str | Path, oriented: bool
+) -> Image:
+    if oriented and not (image.header["sform_code"] or image.header["qform_code"]):
+        msg = (
+            f"{path}: a stored orientation was needed, but sform_code and qform_code are both 0: "
+            "which side is left is unknown. Convert the scan again with a tool that keeps it, such "
+            "as dcm2niix."
+        )
+        raise ImageError(msg)
+    return Image(data=data, affine=np.asarray(image.affine))
 
 
 def _damaged(path: str | Path, error: Exception) -> ImageError:

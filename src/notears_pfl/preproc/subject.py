@@ -32,7 +32,8 @@ def read_run(
         The settings under ``preproc``.
     """
     timing = read_timing(files["sidecar"], slices=settings["slice_timing"])
-    bold, (tissues, tissue_grid) = read_image(files["bold"]), read_tissues(files["tissues"])
+    bold = read_image(files["bold"], oriented=True)
+    tissues, tissue_grid = read_tissues(files["tissues"])
     xfm, brain = read_image(files["xfm"]), read_image(files["brain"])
     # Engines name the image they were given where they refuse it.
     with naming(files["bold"]), functional_engines(settings["engine"]) as steps:

@@ -3,13 +3,14 @@
 import hashlib
 import os
 import time
+from functools import partial
 
 import nibabel as nib
 import numpy as np
 import pytest
 
 from notears_pfl.errors import ImageError
-from notears_pfl.io.images import read_image, read_volume, write_image
+from notears_pfl.io.images import read_bare_image, read_image, read_volume, write_image
 
 AFFINE = np.array([[3.0, 0, 0, -90], [0, 3, 0, -126], [0, 0, 4, -72], [0, 0, 0, 1]])
 
@@ -76,3 +77,24 @@ def test_an_image_that_is_not_one_volume_is_refused_by_name(shape, tmp_path):
 
     with pytest.raises(ImageError, match=r"t1w\.nii\.gz: one volume was needed, the shape is"):
         read_volume(tmp_path / "t1w.nii.gz")
+
+
+def test_a_scan_whose_header_does_not_say_left_from_right_is_refused(rng, tmp_path):
+    path, data = tmp_path / "bold.nii", rng.normal(size=(4, 4, 4)).astype(np.float32)
+    nib.save(nib.Nifti1Image(data, None), path)
+
+    for read in (partial(read_image, oriented=True), partial(read_volume, oriented=True)):
+        with pytest.raises(ImageError, match=r"bold\.nii: a stored orientation was needed"):
+            read(path)
+    with pytest.raises(ImageError, match="which side is left is unknown"):
+        read_bare_image(path)
+    assert read_image(path).data.shape == (4, 4, 4)
+
+
+@pytest.mark.parametrize("form", ["set_sform", "set_qform"])
+def test_either_form_of_the_header_orients_a_scan(form, tmp_path):
+    image = nib.Nifti1Image(np.ones((4, 4, 4), np.float32), None)
+    getattr(image, form)(AFFINE, code=1)
+    nib.save(image, tmp_path / "t1w.nii")
+
+    assert read_volume(tmp_path / "t1w.nii", oriented=True).affine == pytest.approx(AFFINE)
