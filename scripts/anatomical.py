@@ -30,7 +30,7 @@ with (
         anatomy = prepare_anatomy(t1w.data, t1w.affine, template, options, steps)
 
     scaled = np.rint(255 * np.moveaxis(anatomy.tissues, 0, -1)).astype(np.uint8)
-    write_image(np.rint(anatomy.t1w).astype(np.float32), t1w.affine, output.t1w)
+    write_image(anatomy.t1w, t1w.affine, output.t1w, compact=True)
     write_image(anatomy.brain, t1w.affine, output.brain)
     write_image(scaled, anatomy.grid.affine, output.tissues)
     write_image(

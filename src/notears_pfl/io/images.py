@@ -12,6 +12,8 @@ import numpy as np
 from notears_pfl.errors import ImageError
 from notears_pfl.io.atomic import whole_file
 
+LARGEST_INT16 = int(np.iinfo(np.int16).max)
+
 
 @dataclass(frozen=True)
 class Image:
@@ -78,13 +80,14 @@ def write_image(
     *,
     repetition_time: float | None = None,
     vectors: bool = False,
+    compact: bool = False,
 ) -> None:
-    """Write ``data`` as NIfTI in its own type, in scanner space, the same bytes every time.
+    """Write ``data`` as NIfTI, in scanner space, the same bytes every time.
 
     Parameters
     ----------
     data : ndarray of shape (nx, ny, nz[, n_volumes]) or, for vectors, (nx, ny, nz, 3)
-        Voxels; booleans are stored as bytes.
+        Voxels, stored in their own type; booleans as bytes.
     affine : ndarray of shape (4, 4)
         To RAS+ mm.
     path : path
@@ -93,9 +96,16 @@ def write_image(
         Seconds between volumes.
     vectors : bool
         Whether the last axis holds the components of a displacement.
+    compact : bool
+        Whether to store whole numbers up to 32767 and the factor between them and the values,
+        which keeps a share of 1/65534 of the largest, whatever the unit, in half the space.
     """
     if data.dtype == bool:
         data = data.astype(np.uint8)
+    factor = 1.0
+    if compact:
+        factor = float(np.abs(data).max()) / LARGEST_INT16 or 1.0
+        data = np.rint(data / factor).astype(np.int16)
     image = nib.nifti1.Nifti1Image(data[:, :, :, None, :] if vectors else data, affine)
     image.set_sform(affine, code=1)
     image.set_qform(affine, code=1)
@@ -104,6 +114,7 @@ def write_image(
         image.header.set_zooms((*image.header.get_zooms()[:3], repetition_time))
     if vectors:
         image.header.set_intent("vector")
+    image.header.set_slope_inter(factor, 0)
     with whole_file(path) as temporary:
         nib.save(image, temporary)
 

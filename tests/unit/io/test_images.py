@@ -40,6 +40,19 @@ def test_the_same_image_gives_the_same_bytes_later(rng, tmp_path, monkeypatch):
     assert digests[0] == digests[1]
 
 
+@pytest.mark.parametrize("largest", [1.0, 4000.0, 0.0])
+def test_a_compact_image_keeps_its_values_whatever_their_unit(largest, rng, tmp_path):
+    data = (largest * rng.uniform(0, 1, size=(6, 6, 6))).astype(np.float32)
+    data[:3] = 0
+
+    write_image(data, AFFINE, tmp_path / "t1w.nii", compact=True)
+
+    assert nib.load(tmp_path / "t1w.nii").get_data_dtype() == np.int16
+    found = read_image(tmp_path / "t1w.nii").data
+    np.testing.assert_allclose(found, data, atol=largest / 65_000)
+    assert not found[:3].any()
+
+
 def test_vectors_are_marked_as_such(rng, tmp_path):
     field = rng.normal(size=(4, 5, 6, 3)).astype(np.float32)
 
