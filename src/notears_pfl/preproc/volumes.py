@@ -24,11 +24,11 @@ def check_volumes(bold: Floats, tr: float) -> None:
     sums = np.array([volume.sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
     bad = [t + 1 for t, total in enumerate(sums) if not np.isfinite(total)]
     if bad:
-        msg = f"Volumes {bad} hold values that are not finite. Convert the run again."
+        msg = f"Volumes {_first(bad)} hold values that are not finite. Convert the run again."
         raise SignalError(msg)
-    empty = [t + 1 for t, volume in enumerate(np.moveaxis(bold, 3, 0)) if not volume.any()]
+    empty = [t + 1 for t, volume in enumerate(np.moveaxis(bold, 3, 0)) if not np.ptp(volume)]
     if empty:
-        msg = f"Volumes {empty} are zero throughout. Convert the run again, or leave it out."
+        msg = f"Volumes {_first(empty)} have one value throughout. Convert the run again, or leave it out."
         raise SignalError(msg)
     sizes = np.array([np.abs(volume).sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
     dark = int(np.count_nonzero(sums < LEAST_MEAN * sizes))
@@ -49,3 +49,8 @@ def drop_volumes(bold: Floats, n_dropped: int) -> Floats:
         )
         raise SignalError(msg)
     return bold[..., n_dropped:]
+
+
+def _first(numbers: list[int], n_shown: int = 8) -> str:
+    more = ", …" if len(numbers) > n_shown else ""
+    return f"[{', '.join(map(str, numbers[:n_shown]))}{more}]"

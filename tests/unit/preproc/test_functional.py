@@ -7,9 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.ndimage import gaussian_filter1d
 
+from notears_pfl.errors import SignalError
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
-from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions, prepare_run
+from notears_pfl.preproc.coregister import Coregistration
+from notears_pfl.preproc.functional import (
+    OWN,
+    FunctionalOptions,
+    FunctionalSteps,
+    SmoothOptions,
+    prepare_run,
+)
+from notears_pfl.preproc.realign import Motion
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.warp import Normalisation
 from notears_pfl.roi.extract import roi_means
@@ -57,15 +66,14 @@ def scan():
     return bold, affine, slice_times, motion[DROPPED:], truth
 
 
-def run_of(scan, **changes):
+def run_of(scan, steps=OWN, **changes):
     bold, affine, slice_times, _, _ = scan
     _, t1w_affine, brain, tissues = toy_head()
     grid = Grid(brain.shape, t1w_affine)
     identity = Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
     options = replace(FunctionalOptions(drop_volumes=DROPPED), **changes)
-    return prepare_run(
-        bold, affine, TR, slice_times, tissues, grid, identity, (brain, t1w_affine), options
-    )
+    mask = (brain, t1w_affine)
+    return prepare_run(bold, affine, TR, slice_times, tissues, grid, identity, mask, options, steps)
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +121,38 @@ def test_cleaning_the_means_equals_the_means_of_the_cleaned_smoothed_image(run):
     for code in range(1, 9):
         expected = voxelwise[(labels == code) & run.covered].mean(axis=0)
         assert_allclose(cleaned[:, code - 1], expected, atol=1e-3 * cleaned.std())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda bold: np.full_like(bold, 100), r"Volumes \[1, 2, .* have one value throughout"),
+        (lambda bold: bold[:, :, 12:15], r"at least four slices .* shape \(38, 44, 3, 46\)"),
+    ],
+    ids=["constant", "slab"],
+)
+def test_a_run_without_structure_fails_its_subject(scan, spoil, message):
+    with pytest.raises(SignalError, match=message):
+        run_of((spoil(scan[0]), *scan[1:]), slice_timing=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (Coregistration(np.eye(4), -np.inf, converged=False), "cannot be registered .* -inf"),
+        (
+            Coregistration(rigid_matrix(np.array([500.0, 0, 0, 0, 0, 0])), None, converged=True),
+            "None of the .* voxels of the brain .* all 46 volumes",
+        ),
+    ],
+)
+def test_a_registration_that_misses_the_brain_fails_the_subject(scan, found, message):
+    still = Motion(np.zeros((N_VOLUMES - DROPPED, 6)), np.ones(N_VOLUMES - DROPPED, bool))
+    steps = FunctionalSteps(estimate_motion=lambda *_: still, coregister=lambda *_: found)
+
+    with pytest.raises(SignalError, match=message):
+        run_of(scan, steps, slice_timing=False)
 
 
 def test_tissue_signals_and_figures_are_those_of_the_run(run):

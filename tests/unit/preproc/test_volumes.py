@@ -31,7 +31,8 @@ def test_the_first_volumes_are_left_out():
         (bold(6), 0.0, "RepetitionTime is 0; it must be seconds above 0"),
         (bold(6), 2000.0, "RepetitionTime is 2000"),
         (spoilt(np.nan), 2.0, r"Volumes \[4\] hold values that are not finite"),
-        (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[3, 6\] are zero throughout"),
+        (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[3, 6\] have one value throughout"),
+        (np.full((2, 2, 2, 3), 100.0), 2.0, r"Volumes \[1, 2, 3\] have one value throughout"),
         (bold(6) - bold(6).mean(), 2.0, "not in 6 of 6 volumes: the run was demeaned"),
     ],
 )
