@@ -42,9 +42,9 @@ with (
     brain_only = anatomy.t1w * anatomy.brain
     slices = normalisation_slices(brain_only, t1w.affine, anatomy.normalisation, template)
     write_arrays(slices, output.picture)
-    stripped = anatomy.quality["already_stripped"]
+    stripped, was_nan = (anatomy.quality[k] for k in ("already_stripped", "background_was_nan"))
     engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
-    methods = with_programs(anatomical_methods(options, stripped), engine)
+    methods = with_programs(anatomical_methods(options, stripped, was_nan), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
     report |= {"engines": engine, "cautions": warned_cautions(anatomy.quality)}
     write_json(

@@ -61,10 +61,13 @@ def with_programs(sentences: Mapping[str, str], engine: Mapping[str, str]) -> di
     return told
 
 
-def anatomical_methods(options: NormaliseOptions, already_stripped: bool) -> dict[str, str]:
+def anatomical_methods(
+    options: NormaliseOptions, already_stripped: bool, background_was_nan: bool = False
+) -> dict[str, str]:
     """Sentences on the T1w image, where every step is our own."""
+    as_it_is = "as it is" if not background_was_nan else "with zero for its missing background"
     brain = (
-        "The T1w image came without skull and was used as it is."
+        f"The T1w image came without skull and was used {as_it_is}."
         if already_stripped
         else "The brain was extracted from the T1w image by thresholding and morphology."
     )

@@ -28,7 +28,10 @@ def check_volumes(bold: Floats, tr: float) -> None:
         raise SignalError(msg)
     empty = [t + 1 for t, volume in enumerate(np.moveaxis(bold, 3, 0)) if not np.ptp(volume)]
     if empty:
-        msg = f"Volumes {_first(empty)} have one value throughout. Convert the run again, or leave it out."
+        msg = (
+            f"Volumes {_first(empty)} have one value throughout. Convert the run again, or leave "
+            "it out."
+        )
         raise SignalError(msg)
     sizes = np.array([np.abs(volume).sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
     dark = int(np.count_nonzero(sums < LEAST_MEAN * sizes))
