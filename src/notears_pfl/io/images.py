@@ -9,18 +9,24 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 
+from notears_pfl.acquisition import LONGEST_TR, SHORTEST_TR
 from notears_pfl.errors import ImageError
 from notears_pfl.io.atomic import whole_file
 
+SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 LARGEST_INT16 = int(np.iinfo(np.int16).max)
 
 
 @dataclass(frozen=True)
 class Image:
-    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm."""
+    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm.
+
+    ``repetition_time`` is that of the header in seconds, None where it tells none.
+    """
 
     data: np.ndarray
     affine: np.ndarray
+    repetition_time: float | None = None
 
 
 def read_image(path: str | Path, *, oriented: bool = False) -> Image:
@@ -129,7 +135,19 @@ def _checked(
             "as dcm2niix."
         )
         raise ImageError(msg)
-    return Image(data=data, affine=np.asarray(image.affine))
+    return Image(data, np.asarray(image.affine), _repetition_time(image.header))
+
+
+def _repetition_time(header: nib.nifti1.Nifti1Header) -> float | None:
+    """Seconds between volumes by the header, None where it cannot be believed.
+
+    Tools that do not know it leave the unit unknown or write 0 or 1, and some name a wrong unit.
+    """
+    unit, sizes = header.get_xyzt_units()[1], header.get_zooms()
+    if unit not in SECONDS or len(sizes) < 4:
+        return None
+    seconds = round(float(sizes[3]) * SECONDS[unit], 6)
+    return seconds if SHORTEST_TR <= seconds < LONGEST_TR and seconds != 1 else None
 
 
 def _damaged(path: str | Path, error: Exception) -> ImageError:

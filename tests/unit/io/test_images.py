@@ -104,6 +104,29 @@ def test_a_scan_whose_header_does_not_say_left_from_right_is_refused(rng, tmp_pa
     assert read_image(path).data.shape == (4, 4, 4)
 
 
+@pytest.mark.parametrize(
+    ("stored", "unit", "told"),
+    [
+        (2.5, "sec", 2.5),
+        (2500, "msec", 2.5),
+        (2.5, "unknown", None),
+        (0, "sec", None),
+        (1, "sec", None),
+        (2.5, "msec", None),
+        (2500, "sec", None),
+    ],
+)
+def test_the_header_tells_the_repetition_time_unless_a_tool_did_not_know_it(
+    stored, unit, told, tmp_path
+):
+    image = nib.Nifti1Image(np.ones((4, 4, 4, 3), np.float32), AFFINE)
+    image.header.set_xyzt_units("mm", unit)
+    image.header["pixdim"][4] = stored
+    nib.save(image, tmp_path / "bold.nii")
+
+    assert read_image(tmp_path / "bold.nii").repetition_time == told
+
+
 @pytest.mark.parametrize("form", ["set_sform", "set_qform"])
 def test_either_form_of_the_header_orients_a_scan(form, tmp_path):
     image = nib.Nifti1Image(np.ones((4, 4, 4), np.float32), None)
