@@ -5,10 +5,19 @@ seconds, pybids 3.9, with the same result.
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 from notears_pfl.bids_names import BidsFile
 from notears_pfl.errors import DatasetError
+
+
+def check_folders(roots: Iterable[str | Path]) -> None:
+    """Refuse datasets that are not there, all of them at once."""
+    missing = [str(root) for root in roots if not Path(root).is_dir()]
+    if missing:
+        msg = f"{', '.join(missing)}: no such folder. Correct source.dataset in the configuration."
+        raise DatasetError(msg)
 
 
 class BidsTree:
@@ -17,9 +26,7 @@ class BidsTree:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self._listed: dict[Path, list[str]] = {}
-        if not self.root.is_dir():
-            msg = f"{root}: no such folder. Correct source.dataset in the configuration."
-            raise DatasetError(msg)
+        check_folders([root])
 
     def subjects(self) -> list[str]:
         """Names of the subjects' folders, ``sub-…``, sorted."""
