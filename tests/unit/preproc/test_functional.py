@@ -1,10 +1,12 @@
 """Planted signals of a moving head come out of the functional half, each from its region."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+import yaml
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter1d
 
 from notears_pfl.errors import SignalError
@@ -18,13 +20,15 @@ from notears_pfl.preproc.functional import (
     SmoothOptions,
     prepare_run,
 )
-from notears_pfl.preproc.realign import Motion
+from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.style import functional_options
 from notears_pfl.preproc.warp import Normalisation
 from notears_pfl.roi.extract import roi_means
 
-from .toy import CENTRE_MM, toy_brain_radius, toy_head, toy_tissues
+from .toy import CENTRE_MM, left_handed, toy_brain_radius, toy_head, toy_tissues
 
+ROOT = Path(__file__).parents[3]
 TR, N_VOLUMES, DROPPED = 2.0, 46, 4
 BETWEEN = rigid_matrix(np.array([2.0, -1.5, 1.0, 0.02, 0.01, -0.03]))
 BRIGHTNESS = np.array([1300.0, 1000.0, 850.0])
@@ -97,6 +101,32 @@ def test_each_region_shows_its_own_signal(scan, run):
 
     correlation = np.corrcoef(means.T, scan[4].T)[:8, 8:]
     assert np.diag(correlation).min() > 0.97
+    assert (correlation.argmax(axis=1) == np.arange(8)).all()
+
+
+def test_the_modern_style_estimates_on_raw_volumes_and_resamples_shifted_ones(scan, run):
+    settings = yaml.safe_load((ROOT / "config/config.yaml").read_text())["preproc"]
+    options = functional_options({**settings, "style": "modern", "drop_volumes": DROPPED})
+
+    modern = run_of(scan, **vars(options))
+
+    assert modern.reference_time == run.reference_time
+    assert_allclose(modern.motion.parameters[:, :3], scan[3][:, :3], atol=0.1)
+    raw = estimate_motion(scan[0][..., DROPPED:], scan[1], RealignOptions())
+    assert_array_equal(modern.motion.parameters, raw.parameters)
+    assert np.any(modern.motion.parameters != run.motion.parameters)
+    correlation = np.corrcoef(means_of(modern)[0].T, scan[4].T)[:8, 8:]
+    assert np.diag(correlation).min() > 0.97
+
+
+def test_a_left_handed_grid_gives_the_same_signals_on_the_same_sides(scan, run):
+    bold, affine = left_handed(scan[0], scan[1])
+
+    means, _ = means_of(run_of((bold, affine, *scan[2:])))
+
+    expected = means_of(run)[0]
+    assert_allclose(means, expected, atol=0.1 * expected.std(axis=0).min())
+    correlation = np.corrcoef(means.T, scan[4].T)[:8, 8:]
     assert (correlation.argmax(axis=1) == np.arange(8)).all()
 
 
