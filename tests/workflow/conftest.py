@@ -20,6 +20,9 @@ TARGETS = (
     "total",
 )  # fmt: skip
 
+# The one subject whose cleaned image is made too.
+CLEAN_BOLD = "results/preproc/sub-COIHC001/func/sub-COIHC001_task-rest_space-MNI152_desc-clean_bold"
+
 
 @dataclass(frozen=True)
 class StudyFolder:
@@ -145,7 +148,7 @@ def preprocessed_once(tmp_path_factory):
     def preprocessed(folder):
         study = shrink(new_study(folder))
         study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
-        study.run("preprocessing", "results/bids/participants.tsv")
+        study.run("preprocessing", "results/bids/participants.tsv", f"{CLEAN_BOLD}.nii.gz")
 
     return StudyFolder(made_once(tmp_path_factory, preprocessed))
 
