@@ -35,6 +35,16 @@ def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray
     return times
 
 
+def is_repetition_time(seconds: float) -> bool:
+    """Tell whether a run can have this repetition time."""
+    return 0 < seconds < LONGEST_TR
+
+
+def are_slice_times(seconds: np.ndarray, repetition_time: float) -> bool:
+    """Tell whether slices can be acquired at these times after the start of their volume."""
+    return bool(np.all((seconds >= 0) & (seconds < repetition_time)))
+
+
 def same_repetition_time(one: float, other: float) -> bool:
     """Tell whether two repetition times, in seconds, differ by rounding alone."""
     return round(abs(one - other), 6) <= SAME_TR

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from notears_pfl.acquisition import LONGEST_TR, same_repetition_time
+from notears_pfl.acquisition import are_slice_times, is_repetition_time, same_repetition_time
 from notears_pfl.bids_names import BidsFile
 from notears_pfl.errors import DatasetError
 
@@ -68,7 +68,7 @@ def checked_repetition_time(
     if tr is None:
         msg = f"RepetitionTime is missing in {named}. Add it, in seconds"
         raise DatasetError(msg)
-    if not isinstance(tr, int | float) or not 0 < tr < LONGEST_TR:
+    if not isinstance(tr, int | float) or not is_repetition_time(tr):
         msg = f"RepetitionTime is {tr!r} in {named}. Give it in seconds"
         raise DatasetError(msg)
     times = metadata.get("SliceTiming")
@@ -154,4 +154,4 @@ def _within(times: object, tr: float) -> bool:
         seconds = np.asarray(times, dtype=float)
     except (TypeError, ValueError):
         return False
-    return seconds.ndim == 1 and len(seconds) > 1 and bool(np.all((seconds >= 0) & (seconds < tr)))
+    return seconds.ndim == 1 and len(seconds) > 1 and are_slice_times(seconds, tr)

@@ -55,7 +55,10 @@ class SmoothOptions:
 
 @dataclass(frozen=True)
 class FunctionalOptions:
-    """How a run is processed up to signals in MNI space; fields are keys under ``preproc``."""
+    """How a run is processed up to signals in MNI space.
+
+    Fields are keys under ``preproc``, but for ``realign`` and ``coregister``.
+    """
 
     drop_volumes: int = 10
     slice_timing: bool = True

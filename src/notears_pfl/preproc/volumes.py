@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from notears_pfl.acquisition import is_repetition_time
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.rigid import Floats
 
@@ -17,7 +18,7 @@ def check_volumes(bold: Floats, tr: float) -> None:
     if bold.ndim != 4 or bold.shape[3] < 2:
         msg = f"A run needs several volumes; its shape is {bold.shape}. Give the 4D BOLD image."
         raise SignalError(msg)
-    if not np.isfinite(tr) or not 0 < tr < 20:
+    if not is_repetition_time(tr):
         msg = f"RepetitionTime is {tr:g}; it must be seconds above 0. Correct the sidecar."
         raise SignalError(msg)
     # A sum is finite only if all its terms are, and costs no second array.
