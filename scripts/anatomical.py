@@ -11,6 +11,7 @@ from notears_pfl.preproc.anatomical import prepare_anatomy
 from notears_pfl.preproc.choice import anatomical_engines
 from notears_pfl.preproc.methods import anatomical_methods, with_programs
 from notears_pfl.preproc.pictures import normalisation_slices
+from notears_pfl.preproc.quality import warned_cautions
 from notears_pfl.preproc.warp import BrainTemplate, NormaliseOptions
 
 paths, output = snakemake.input, snakemake.output
@@ -18,7 +19,8 @@ with (
     rule_log(snakemake.log[0]),
     mark_failure(output.report, [p for p in output if p != output.report]),
 ):
-    t1w, template_t1w = read_volume(paths.t1w), read_image(paths.template_t1w)
+    t1w = read_volume(paths.t1w, oriented=True)
+    template_t1w = read_image(paths.template_t1w)
     grey, white = np.moveaxis(read_image(paths.template_tissues).data, -1, 0)
     brain = read_image(paths.template_brain).data > 0
     template = BrainTemplate(template_t1w.data, grey, white, brain, template_t1w.affine)
@@ -28,7 +30,7 @@ with (
         anatomy = prepare_anatomy(t1w.data, t1w.affine, template, options, steps)
 
     scaled = np.rint(255 * np.moveaxis(anatomy.tissues, 0, -1)).astype(np.uint8)
-    write_image(np.rint(anatomy.t1w).astype(np.float32), t1w.affine, output.t1w)
+    write_image(anatomy.t1w, t1w.affine, output.t1w, compact=True)
     write_image(anatomy.brain, t1w.affine, output.brain)
     write_image(scaled, anatomy.grid.affine, output.tissues)
     write_image(
@@ -40,11 +42,11 @@ with (
     brain_only = anatomy.t1w * anatomy.brain
     slices = normalisation_slices(brain_only, t1w.affine, anatomy.normalisation, template)
     write_arrays(slices, output.picture)
-    stripped = anatomy.quality["already_stripped"]
+    stripped, was_nan = (anatomy.quality[k] for k in ("already_stripped", "background_was_nan"))
     engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
-    methods = with_programs(anatomical_methods(options, stripped), engine)
+    methods = with_programs(anatomical_methods(options, stripped, was_nan), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
-    report["engines"] = engine
+    report |= {"engines": engine, "cautions": warned_cautions(anatomy.quality)}
     write_json(
         {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
     )

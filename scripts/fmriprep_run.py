@@ -6,7 +6,7 @@ from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.sidecars import read_sidecar, read_timing
+from notears_pfl.io.sidecars import check_header, read_sidecar, read_timing
 from notears_pfl.io.tables import write_json, write_table
 from notears_pfl.preproc.normalised import (
     NUMBERS,
@@ -21,7 +21,9 @@ paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
     timing, dropped = read_timing(paths.sidecar, slices=False), params.preproc["drop_volumes"]
     tr = timing.repetition_time
-    bold, brain, atlas = (read_image(paths[name]) for name in ("bold", "brain", "labels"))
+    bold = read_image(paths.bold, oriented=True)
+    check_header(bold.repetition_time, paths.bold, tr, paths.sidecar)
+    brain, atlas = read_image(paths.brain), read_image(paths.labels)
     confounds = read_confounds(paths.confounds, NUMBERS)
     mask = (brain.data, brain.affine)
     with naming(f"{paths.bold} and {paths.confounds}"):

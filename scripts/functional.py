@@ -11,6 +11,7 @@ from notears_pfl.io.tables import write_json, write_table
 from notears_pfl.preproc.confounds import MOTION
 from notears_pfl.preproc.methods import functional_methods, with_programs
 from notears_pfl.preproc.pictures import coregistration_slices
+from notears_pfl.preproc.quality import warned_cautions
 from notears_pfl.preproc.style import functional_options, smooth_options
 from notears_pfl.preproc.subject import read_run, read_tissues
 from notears_pfl.roi.extract import roi_signals
@@ -39,6 +40,8 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         "repetition_time": tr,
         **run.figures(),
         "template_agreement": anatomy["template_agreement"]["diffeomorphic"],
+        "tissue_model_converged": anatomy["tissue_model_converged"],
+        "cautions": [*anatomy["cautions"], *warned_cautions(run.figures())],
         "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
         "engines": {**anatomy["engines"], **params.preproc["engine"]},
         "methods": {**anatomy["methods"], **methods},

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from notears_pfl.errors import DatasetError
+
 _ENTITY = re.compile(r"([a-zA-Z0-9]+)-([a-zA-Z0-9+]+)")
 # Entities that count: run-1 and run-01 are the same run.
 _COUNTING = ("run", "echo")
@@ -33,7 +35,11 @@ class BidsFile:
     @property
     def run(self) -> int:
         """Number of the run; 0 where the name has none."""
-        return int(self.entities.get("run", 0))
+        label = self.entities.get("run", "0")
+        if not label.isdigit():
+            msg = f"{self.path} is of run-{label}, but BIDS counts runs by number. Rename the file"
+            raise DatasetError(msg)
+        return int(label)
 
     def has(self, wanted: Mapping[str, object]) -> bool:
         """Tell whether the name has every entity of ``wanted`` with its label."""

@@ -20,6 +20,9 @@ TARGETS = (
     "total",
 )  # fmt: skip
 
+# The one subject whose cleaned image is made too.
+CLEAN_BOLD = "results/preproc/sub-COIHC001/func/sub-COIHC001_task-rest_space-MNI152_desc-clean_bold"
+
 
 @dataclass(frozen=True)
 class StudyFolder:
@@ -145,7 +148,7 @@ def preprocessed_once(tmp_path_factory):
     def preprocessed(folder):
         study = shrink(new_study(folder))
         study.edit_table("sites", lambda sites: sites.iloc[:1].assign(n_volumes="70"))
-        study.run("preprocessing", "results/bids/participants.tsv")
+        study.run("preprocessing", "results/bids/participants.tsv", f"{CLEAN_BOLD}.nii.gz")
 
     return StudyFolder(made_once(tmp_path_factory, preprocessed))
 
@@ -181,8 +184,10 @@ def shorten(study):
     few = {"n_volumes": "70", "phantom_patients": "2", "phantom_controls": "2"}
     study.edit_table("sites", lambda sites: sites.iloc[[0, 4]].assign(**few))
     # Short scans: too few volumes for 24 regressors, and each spike of movement weighs more.
-    limits = {"max_mean_fd_mm": 5, "max_share_fd_above": 1, "min_volumes": 20}
-    study.edit_config(preproc__clean__motion="six", cohort__limits=limits)
+    study.edit_config(
+        preproc__clean__motion="six", cohort__limits__max_mean_fd_mm=5,
+        cohort__limits__max_share_fd_above=1, cohort__limits__min_volumes=20,
+    )  # fmt: skip
     return study
 
 

@@ -13,7 +13,9 @@ from .conftest import ROOT, new_study
 
 GOOD = ["sub-COIMDD001", "sub-COIMDD002", "sub-COIHC001", "sub-COIHC002"]
 SOURCE = "sub-COIHC001"
-LOOSE = {"max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2}
+LOOSE = {
+    "max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2, "min_bold_t1w_agreement": 0.02,
+}  # fmt: skip
 
 
 def own_study(path, dataset, **source):
@@ -100,7 +102,7 @@ AT_START = {
 }
 AT_WORK = {
     truncated: "_bold.nii.gz: cannot be read as a NIfTI image",
-    nan_volume: "_bold.nii.gz: Volumes [33] hold values that are not finite",
+    nan_volume: "_bold.nii.gz: Volumes [34] hold values that are not finite",
     one_volume: "_bold.nii.gz: A run needs several volumes",
     too_many_slice_times: "_bold.nii.gz: SliceTiming lists 14 times for 13 slices",
     few_volumes: "20 volumes cannot carry 26 regressors",

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from .conftest import StudyFolder
+from notears_pfl.io.images import read_image
+from notears_pfl.io.sidecars import read_sidecar
+from notears_pfl.io.tables import read_table
+from notears_pfl.preproc.resample import Grid
+from notears_pfl.roi.atlas import labels_at
+
+from .conftest import CLEAN_BOLD, StudyFolder
 
 SUBJECTS = ["COIMDD001", "COIMDD002", "COIHC001", "COIHC002"]
 FILES = [
@@ -128,6 +134,23 @@ def test_a_change_reruns_what_depends_on_it_and_nothing_else(preprocessed, chang
     jobs = preprocessed.jobs("preprocessing")
 
     assert {rule: n for rule, n in jobs.items() if rule != "preprocessing"} == expected
+
+
+def test_the_cleaned_image_has_the_clean_series_of_the_regions(preprocessed_once):
+    path = preprocessed_once.path
+    image = read_image(path / f"{CLEAN_BOLD}.nii.gz")
+    atlas = read_image(path / "results/roi/seg-AAL116_dseg.nii.gz")
+    grid = Grid(image.data.shape[:3], image.affine)
+    labels = labels_at(atlas.data, atlas.affine, grid.points()).reshape(grid.shape)
+    series = read_table(path / "results" / FILES[9].format("COIHC001"))
+    report = read_sidecar(path / f"{CLEAN_BOLD}.json")
+
+    assert list(report["methods"]) == STEPS
+    assert image.repetition_time == 2.5
+    for code, roi in [(1, series.columns[0]), (2, series.columns[1]), (67, series.columns[66])]:
+        covered = (labels == code) & image.data.any(axis=3)
+        error = image.data[covered].mean(axis=0) - series[roi]
+        assert error.abs().max() < 1e-3 * series[roi].std(), roi
 
 
 def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preprocessed):

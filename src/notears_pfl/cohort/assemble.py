@@ -7,6 +7,7 @@ import pandas as pd
 
 from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 from notears_pfl.cohort.split import split_subjects
+from notears_pfl.errors import CohortError
 
 # Columns of quality, and the keys of a subject's report that they come from.
 QUALITY = {
@@ -15,9 +16,12 @@ QUALITY = {
     "share_fd_above": "share_fd_power_mm_above_0.5",
     "mean_dvars_percent": "mean_dvars_percent",
     "median_tsnr": "median_tsnr",
+    "bold_t1w_agreement": "bold_t1w_agreement",
     "template_agreement": "template_agreement",
     "degrees_of_freedom": "degrees_of_freedom",
 }
+# Whether a step converged, in the report and in the table; often a good result did not.
+CONVERGED = ("tissue_model_converged", "motion_converged", "bold_t1w_converged")
 NO_SCAN = {"status": "failed", "reason": "no scan was found"}
 
 
@@ -34,7 +38,8 @@ def assemble_cohort(
         ``not_enrolled`` says why a subject was never processed, no report is looked for.
     reports : mapping of str to mapping
         Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
-        failure, and the figures of ``QUALITY``. Figures that participants already have stay.
+        failure, and the figures of ``QUALITY``. Only where a report of ``ok`` lacks a figure
+        does a column of that name in ``participants`` stand in for it.
     groups : tuple of str
         Patients and controls.
     sites : sequence of str
@@ -49,8 +54,8 @@ def assemble_cohort(
     Returns
     -------
     DataFrame
-        The participants with the columns of ``QUALITY``, ``failure``, ``included``,
-        ``exclusion`` (why not) and ``split``.
+        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``failure``,
+        ``included``, ``exclusion`` (why not) and ``split``.
     """
     ids = participants["participant_id"]
     if "not_enrolled" not in participants:
@@ -64,11 +69,35 @@ def assemble_cohort(
         [{column: report.get(key) for column, key in QUALITY.items()} for report in own],
         index=participants.index,
     ).astype(float)
-    new = [column for column in quality if column not in participants]
-    subjects = participants.join(quality[new])
+    usable = pd.Series([report["status"] == "ok" for report in own], index=participants.index)
+    subjects = participants.copy()
+    for column in QUALITY:
+        measured = quality[column]
+        if column in participants:
+            given = _figures_of_table(participants, column, usable & measured.isna())
+            measured = measured.fillna(given)
+        subjects[column] = measured
+    for flag in CONVERGED:
+        subjects[flag] = [report.get(flag) for report in own]
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
     subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
     subjects["included"] = subjects["exclusion"] == ""
     split = split_subjects(subjects[subjects["included"]], groups, sites, discovery_share, seed)
     subjects["split"] = split.reindex(subjects.index, fill_value="")
     return subjects
+
+
+def _figures_of_table(participants: pd.DataFrame, column: str, wanted: pd.Series) -> pd.Series:
+    """Figures that the participants table gives for the ``wanted`` rows; text is refused."""
+    cells = participants[column][wanted]
+    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
+    text = cells[numbers.isna() & cells.notna()]
+    if len(text):
+        who = participants["participant_id"][text.index[0]]
+        msg = (
+            f"The participants table: column {column} is taken for a quality figure and must hold "
+            f"numbers; {len(text)} subjects have text ({text.iloc[0]!r} of {who}). Correct it, or "
+            "give the column another name."
+        )
+        raise CohortError(msg)
+    return numbers

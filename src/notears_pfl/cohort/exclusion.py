@@ -14,6 +14,7 @@ class Limits:
     max_mean_fd_mm: float
     max_share_fd_above: float
     min_volumes: int
+    min_bold_t1w_agreement: float
 
 
 def exclusion_reasons(
@@ -26,8 +27,8 @@ def exclusion_reasons(
     subjects : DataFrame
         One row per subject with ``site``, ``group``, ``not_enrolled`` (why it was never
         processed, or empty), ``failure`` (why its processing failed, or empty),
-        ``mean_fd_mm``, ``share_fd_above`` and ``n_volumes``. A figure that is missing is not
-        judged.
+        ``mean_fd_mm``, ``share_fd_above``, ``n_volumes`` and ``bold_t1w_agreement``. A figure
+        that is missing is not judged.
     groups : tuple of str
         The labels that take part.
     sites : sequence of str
@@ -60,4 +61,7 @@ def _reasons(
         reasons.append(f"motion: share of volumes above 0.5 mm {share}")
     if row["n_volumes"] < limits.min_volumes:
         reasons.append(f"too few volumes: {row['n_volumes']:.0f} < {limits.min_volumes}")
+    if row["bold_t1w_agreement"] < limits.min_bold_t1w_agreement:
+        agreement = f"{row['bold_t1w_agreement']:.3f} < {limits.min_bold_t1w_agreement}"
+        reasons.append(f"registration: agreement of BOLD and T1w {agreement}")
     return reasons

@@ -22,7 +22,7 @@ from notears_pfl.ingest.runs import (
     choose_t1w,
     unequal_repetition_times,
 )
-from notears_pfl.io.bids_tree import BidsTree
+from notears_pfl.io.bids_tree import BidsTree, check_folders
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 
@@ -37,6 +37,7 @@ def enrol_datasets(
     """Enrol the subjects of the datasets under ``source.dataset``; ``find`` finds their scans."""
     tables: list[pd.DataFrame] = []
     scans: dict[str, Scan] = {}
+    check_folders(_datasets(source).values())
     paths = _participants_tables(source)
     rest, problems = _rows_of_no_dataset(source, groups)
     # A folder of theirs may be in any dataset.

@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from notears_pfl.acquisition import are_slice_times, is_repetition_time, same_repetition_time
 from notears_pfl.bids_names import BidsFile
 from notears_pfl.errors import DatasetError
-
-# Longest repetition time that is taken for seconds; more is milliseconds by mistake.
-LONGEST_TR = 20.0
-# Repetition times of one site may differ by this much, in seconds: rounding of scanners.
-SAME_TR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ def checked_repetition_time(
     if tr is None:
         msg = f"RepetitionTime is missing in {named}. Add it, in seconds"
         raise DatasetError(msg)
-    if not isinstance(tr, int | float) or not 0 < tr < LONGEST_TR:
+    if not isinstance(tr, int | float) or not is_repetition_time(tr):
         msg = f"RepetitionTime is {tr!r} in {named}. Give it in seconds"
         raise DatasetError(msg)
     times = metadata.get("SliceTiming")
@@ -95,15 +91,25 @@ def unequal_repetition_times(times: pd.Series, sites: pd.Series) -> dict[str, st
     """
     problems = {}
     for site, here in times.groupby(sites, sort=False):
-        counts = (here / SAME_TR).round().value_counts()
-        usual = counts.index[0] if len(counts) == 1 or counts.iloc[0] > counts.iloc[1] else None
-        others = "no TR has a majority" if usual is None else f"most have {usual * SAME_TR:g} s"
-        for participant, tr in here[(here / SAME_TR).round() != usual].items():
-            problems[str(participant)] = (
-                f"RepetitionTime is {tr:g} s, but at site {site} {others}: one site is one "
-                "protocol. Correct the sidecar, or give these subjects a site of their own"
-            )
+        usual = _usual(here)
+        others = "no TR has a majority" if usual is None else f"most have {usual:g} s"
+        for participant, tr in here.items():
+            if usual is None or not same_repetition_time(tr, usual):
+                problems[str(participant)] = (
+                    f"RepetitionTime is {tr:g} s, but at site {site} {others}: one site is one "
+                    "protocol. Correct the sidecar, or give these subjects a site of their own"
+                )
     return problems
+
+
+def _usual(times: pd.Series) -> float | None:
+    """Give the repetition time that most have, to rounding; None where as many have another."""
+    counts = {
+        float(tr): sum(same_repetition_time(tr, other) for other in times) for tr in times.unique()
+    }
+    usual = max(counts, key=lambda tr: counts[tr])
+    rivals = [n for tr, n in counts.items() if not same_repetition_time(tr, usual)]
+    return None if max(rivals, default=0) >= counts[usual] else usual
 
 
 def _wanted(
@@ -148,4 +154,4 @@ def _within(times: object, tr: float) -> bool:
         seconds = np.asarray(times, dtype=float)
     except (TypeError, ValueError):
         return False
-    return seconds.ndim == 1 and len(seconds) > 1 and bool(np.all((seconds >= 0) & (seconds < tr)))
+    return seconds.ndim == 1 and len(seconds) > 1 and are_slice_times(seconds, tr)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import DatasetError
 from notears_pfl.ingest.datasets import read_participants
 from notears_pfl.ingest.enrolment import Enrolment, enrol
 from notears_pfl.ingest.participants import UNKNOWN
-from notears_pfl.ingest.runs import Scan, unequal_repetition_times
+from notears_pfl.ingest.runs import Scan
 from notears_pfl.ingest.srpbs import protocol_fields, with_meanings
 
 PARTICIPANTS, PROTOCOLS = "participants.tsv", "MRI_protocols_rsMRI.tsv"
@@ -48,10 +49,6 @@ def enrol_release(
         problems[who] = [*problems[who], *found]
         if scan:
             scans[who] = scan
-    everybody = participants.set_index("participant_id")
-    times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
-    for who, problem in unequal_repetition_times(times, everybody["site"]).items():
-        problems[who].append(problem)
     reasons = ("site " + participants["site"] + f" is not in {sites_table}").where(elsewhere, "")
     tables = [str(root / PARTICIPANTS), str(root / PROTOCOLS)]
     return enrol(
@@ -77,7 +74,7 @@ def _find_scan(
     tr = protocol.get("RepetitionTime")
     if tr is None:
         problems.append(f"protocol {number} has no TR in {PROTOCOLS}")
-    elif abs(tr - site["repetition_time"]) > 1e-3:
+    elif not same_repetition_time(tr, site["repetition_time"]):
         problems.append(
             f"protocol {number} has a TR of {tr:g} s, the sites table {site['repetition_time']:g} s"
         )

@@ -5,10 +5,19 @@ seconds, pybids 3.9, with the same result.
 """
 
 import os
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 
 from notears_pfl.bids_names import BidsFile
 from notears_pfl.errors import DatasetError
+
+
+def check_folders(roots: Iterable[str | Path]) -> None:
+    """Refuse datasets that are not there, all of them at once."""
+    missing = [str(root) for root in roots if not Path(root).is_dir()]
+    if missing:
+        msg = f"{', '.join(missing)}: no such folder. Correct source.dataset in the configuration."
+        raise DatasetError(msg)
 
 
 class BidsTree:
@@ -17,9 +26,7 @@ class BidsTree:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self._listed: dict[Path, list[str]] = {}
-        if not self.root.is_dir():
-            msg = f"{root}: no such folder. Correct source.dataset in the configuration."
-            raise DatasetError(msg)
+        check_folders([root])
 
     def subjects(self) -> list[str]:
         """Names of the subjects' folders, ``sub-…``, sorted."""
@@ -52,8 +59,11 @@ class BidsTree:
     def sidecars(self, image: BidsFile) -> list[str]:
         """JSON files that apply to ``image``, the nearest last (inheritance principle).
 
-        At most one may apply in a folder; more are refused, as BIDS has it.
+        At most one may apply in a folder; more are refused, as BIDS has it, unless one has the
+        image's own name: the others then belong to other images, such as fMRIPrep's run in the
+        space of the scan beside the one in MNI space.
         """
+        own = PurePath(image.path).name.removesuffix(image.extension) + ".json"
         found: list[str] = []
         folder = Path(image.path).parent
         above = [folder, *folder.parents]
@@ -62,6 +72,8 @@ class BidsTree:
                 BidsFile.parse(place / name) for name in self._names(place) if name[-5:] == ".json"
             )
             here = [file.path for file in named if file and file.describes(image)]
+            if own in self._names(place):
+                here = [str(place / own)]
             if len(here) > 1:
                 msg = (
                     f"{image.path}: {len(here)} sidecars in one folder apply to it "

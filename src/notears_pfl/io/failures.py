@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from notears_pfl.errors import PflError, SignalError, StorageError
+from notears_pfl.errors import ConfigError, PflError, SignalError, StorageError
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import write_json
@@ -21,8 +21,8 @@ def mark_failure(report: str | Path, others: Iterable[str | Path]) -> Iterator[N
     """
     try:
         yield
-    except StorageError:
-        # The disk failed, not the subject.
+    except (StorageError, ConfigError):
+        # The disk or the settings failed, not the subject: once mended, the rule runs again.
         raise
     except PflError as error:
         traceback.print_exc(file=sys.stderr)

@@ -9,20 +9,32 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 
+from notears_pfl.acquisition import LONGEST_TR, SHORTEST_TR
 from notears_pfl.errors import ImageError
 from notears_pfl.io.atomic import whole_file
+
+SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
+LARGEST_INT16 = int(np.iinfo(np.int16).max)
 
 
 @dataclass(frozen=True)
 class Image:
-    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm."""
+    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm.
+
+    ``repetition_time`` is that of the header in seconds, None where it tells none.
+    """
 
     data: np.ndarray
     affine: np.ndarray
+    repetition_time: float | None = None
 
 
-def read_image(path: str | Path) -> Image:
-    """Read a NIfTI image whole; integer images without scaling keep their type."""
+def read_image(path: str | Path, *, oriented: bool = False) -> Image:
+    """Read a NIfTI image whole; integer images without scaling keep their type.
+
+    One that must be ``oriented``, as a scan must, is refused where its header does not say how
+    it lies: left and right would be a guess.
+    """
     try:
         image = nib.nifti1.load(path)
         data = np.asanyarray(image.dataobj)
@@ -30,18 +42,19 @@ def read_image(path: str | Path) -> Image:
         raise
     except Exception as error:
         raise _damaged(path, error) from error
-    return Image(data=data, affine=np.asarray(image.affine))
+    return _checked(image, data, path, oriented)
 
 
 def read_bare_image(path: str | Path) -> Image:
-    """Read a NIfTI image from a file whose name does not say that it is one."""
+    """Read an oriented NIfTI image from a file whose name does not say that it is one."""
     try:
         image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
-        return Image(data=np.asanyarray(image.dataobj), affine=np.asarray(image.affine))
+        data = np.asanyarray(image.dataobj)
     except FileNotFoundError:
         raise
     except Exception as error:
         raise _damaged(path, error) from error
+    return _checked(image, data, path, oriented=True)
 
 
 def compress(source: str | Path, path: str | Path) -> None:
@@ -55,13 +68,13 @@ def compress(source: str | Path, path: str | Path) -> None:
         shutil.copyfileobj(plain, zipped)
 
 
-def read_volume(path: str | Path) -> Image:
-    """Read one volume; an image with several is refused."""
-    image = read_image(path)
+def read_volume(path: str | Path, *, oriented: bool = False) -> Image:
+    """Read one volume, oriented if need be; an image with several is refused."""
+    image = read_image(path, oriented=oriented)
     first = image.data.shape[:3]
     data = image.data.reshape(first) if image.data.size == math.prod(first) else image.data
     if data.ndim != 3 or min(data.shape) < 2:
-        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a T1w image."
+        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a 3D image."
         raise ImageError(msg)
     return Image(data=data, affine=image.affine)
 
@@ -73,13 +86,14 @@ def write_image(
     *,
     repetition_time: float | None = None,
     vectors: bool = False,
+    compact: bool = False,
 ) -> None:
-    """Write ``data`` as NIfTI in its own type, in scanner space, the same bytes every time.
+    """Write ``data`` as NIfTI, in scanner space, the same bytes every time.
 
     Parameters
     ----------
     data : ndarray of shape (nx, ny, nz[, n_volumes]) or, for vectors, (nx, ny, nz, 3)
-        Voxels; booleans are stored as bytes.
+        Voxels, stored in their own type; booleans as bytes.
     affine : ndarray of shape (4, 4)
         To RAS+ mm.
     path : path
@@ -88,9 +102,16 @@ def write_image(
         Seconds between volumes.
     vectors : bool
         Whether the last axis holds the components of a displacement.
+    compact : bool
+        Whether to store whole numbers up to 32767 and the factor between them and the values,
+        which keeps a share of 1/65534 of the largest, whatever the unit, in half the space.
     """
     if data.dtype == bool:
         data = data.astype(np.uint8)
+    factor = 1.0
+    if compact:
+        factor = float(np.abs(data).max()) / LARGEST_INT16 or 1.0
+        data = np.rint(data / factor).astype(np.int16)
     image = nib.nifti1.Nifti1Image(data[:, :, :, None, :] if vectors else data, affine)
     image.set_sform(affine, code=1)
     image.set_qform(affine, code=1)
@@ -99,8 +120,34 @@ def write_image(
         image.header.set_zooms((*image.header.get_zooms()[:3], repetition_time))
     if vectors:
         image.header.set_intent("vector")
+    image.header.set_slope_inter(factor, 0)
     with whole_file(path) as temporary:
         nib.save(image, temporary)
+
+
+def _checked(
+    image: nib.nifti1.Nifti1Pair, data: np.ndarray, path: str | Path, oriented: bool
+) -> Image:
+    if oriented and not (image.header["sform_code"] or image.header["qform_code"]):
+        msg = (
+            f"{path}: a stored orientation was needed, but sform_code and qform_code are both 0: "
+            "which side is left is unknown. Convert the scan again with a tool that keeps it, such "
+            "as dcm2niix."
+        )
+        raise ImageError(msg)
+    return Image(data, np.asarray(image.affine), _repetition_time(image.header))
+
+
+def _repetition_time(header: nib.nifti1.Nifti1Header) -> float | None:
+    """Seconds between volumes by the header, None where it cannot be believed.
+
+    Tools that do not know it leave the unit unknown or write 0 or 1, and some name a wrong unit.
+    """
+    unit, sizes = header.get_xyzt_units()[1], header.get_zooms()
+    if unit not in SECONDS or len(sizes) < 4:
+        return None
+    seconds = round(float(sizes[3]) * SECONDS[unit], 6)
+    return seconds if SHORTEST_TR <= seconds < LONGEST_TR and seconds != 1 else None
 
 
 def _damaged(path: str | Path, error: Exception) -> ImageError:

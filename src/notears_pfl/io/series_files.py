@@ -14,6 +14,15 @@ from notears_pfl.errors import TableError
 # Stands for the subject in a pattern of file names.
 PLACEHOLDER = "{participant_id}"
 SEPARATORS = {".tsv": "\t", ".csv": ","}
+# What a file must hold, by its ending.
+FORMS = {
+    ".tsv": "numbers separated by tabs under a line of names",
+    ".csv": "numbers separated by commas under a line of names",
+    ".1D": "numbers separated by blanks, without names",
+    ".txt": "numbers separated by blanks, without names",
+    ".npy": "an array of numbers",
+    ".npz": "an array of numbers for each subject",
+}
 
 
 def series_path(pattern: str, *names: str) -> Path:
@@ -46,7 +55,7 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
                 return np.asarray(np.load(path))
             case ".npz":
                 return _from_archive(path, names)
-    known = ", ".join([*SEPARATORS, ".1D", ".txt", ".npy", ".npz"])
+    known = ", ".join(FORMS)
     msg = (
         f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
     )
@@ -67,7 +76,11 @@ def _readable(path: str | Path) -> Iterator[None]:
     except TableError:
         raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        msg = f"{path}: cannot be read ({error}). The file is damaged: copy or export it again."
+        ending = Path(path).suffix
+        msg = (
+            f"{path}: cannot be read ({error}). A {ending} file must hold {FORMS[ending]}: export "
+            "it in that form, or, if it has it, copy it again, for it is damaged."
+        )
         raise TableError(msg) from error
 
 

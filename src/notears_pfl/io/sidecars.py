@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import SignalError
 
 
@@ -70,3 +71,20 @@ def read_timing(sidecars: str | Path | Sequence[str | Path], *, slices: bool = T
         )
         raise SignalError(msg)
     return Timing(repetition_time, times[::-1] if direction == "k-" else times)
+
+
+def check_header(
+    in_header: float | None,
+    image: str | Path,
+    in_sidecar: float,
+    sidecars: str | Path | Sequence[str | Path],
+) -> None:
+    """Refuse a run whose header tells another repetition time than its sidecars."""
+    if in_header is None or same_repetition_time(in_header, in_sidecar):
+        return
+    paths = [sidecars] if isinstance(sidecars, str | Path) else sidecars
+    msg = (
+        f"The repetition time is {in_header:g} s in the header of {image}, but {in_sidecar:g} s in "
+        f"{', '.join(map(str, paths))}. Find out which is right, and correct the other."
+    )
+    raise SignalError(msg)

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from notears_pfl.preproc.brain import USUAL_ML, find_brain, is_stripped, volume_ml
+from notears_pfl.preproc.brain import (
+    USUAL_ML,
+    find_brain,
+    is_stripped,
+    volume_ml,
+    zero_background,
+)
 from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.resample import Grid, downsample, sample_volume
 from notears_pfl.preproc.rigid import Floats
@@ -61,8 +67,9 @@ def prepare_anatomy(
     steps: AnatomicalSteps = OWN,
 ) -> Anatomy:
     """Extract the brain, even out the bias, register to the template, tell tissues apart."""
-    t1w = steps.correct_bias(np.asarray(t1w, dtype=np.float32), affine)
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
+    t1w, nan_background = zero_background(np.asarray(t1w, dtype=np.float32), voxel_mm)
+    t1w = steps.correct_bias(t1w, affine)
     # No engine is asked to find the brain where there is nothing else.
     stripped = is_stripped(t1w, voxel_mm)
     brain = (find_brain if stripped else steps.find_brain)(t1w, affine)
@@ -74,6 +81,7 @@ def prepare_anatomy(
     tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, steps)
     quality = {
         "already_stripped": stripped,
+        "background_was_nan": nan_background,
         "brain_ml": round(volume_ml(brain, voxel_mm), 1),
         "brain_volume_usual": USUAL_ML[0] <= volume_ml(brain, voxel_mm) <= USUAL_ML[1],
         "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),

@@ -44,6 +44,29 @@ def is_stripped(t1w: Floats, voxel_mm: Floats) -> bool:
     return low < volume_ml(_foreground(t1w), voxel_mm) < high
 
 
+def zero_background(t1w: Floats, voxel_mm: Floats) -> tuple[Floats, bool]:
+    """Set the background of an extracted brain to zero where it is not a number, as SPM masks.
+
+    Also tell whether it was. Anything else that is not finite is refused.
+    """
+    bad = ~np.isfinite(t1w)
+    n_bad = np.count_nonzero(bad)
+    if not n_bad:
+        return t1w, False
+    around = np.pad(np.isnan(t1w), 1, constant_values=True)
+    pieces, _ = label(around)
+    outside = (pieces == pieces[0, 0, 0])[1:-1, 1:-1, 1:-1]
+    n_inside, filled = np.count_nonzero(bad & ~outside), np.where(bad, 0, t1w)
+    if n_inside or not filled.any() or not is_stripped(filled, voxel_mm):
+        msg = (
+            f"The T1w image needs finite values; {n_bad} of its {t1w.size} voxels have none, "
+            f"{n_inside} of them within the head. Only the background of an extracted brain may be "
+            "NaN. Convert the image again, or leave this subject out."
+        )
+        raise SignalError(msg)
+    return filled, True
+
+
 def find_brain(t1w: Floats, affine: Floats) -> Mask:
     """Brain mask of ``t1w`` (x, y, z), on its own grid."""
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)

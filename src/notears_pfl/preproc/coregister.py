@@ -22,7 +22,7 @@ IN_SIGHT, WITHIN = 0.05, 0.6
 
 @dataclass(frozen=True)
 class CoregisterOptions:
-    """How BOLD is brought to T1w; the fields are the keys of ``preproc.coregister``.
+    """How BOLD is brought to T1w; not in the configuration.
 
     ``blur_mm`` lists the widths (FWHM) from coarse to fine; no blur is finer than a BOLD voxel.
     """

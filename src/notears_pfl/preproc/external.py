@@ -3,7 +3,9 @@
 Past ``engine`` and ``folder``, each function has the signature of our own step.
 """
 
-from collections.abc import Callable, Mapping
+import contextlib
+import errno
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from notears_pfl.errors import ConfigError, PflError, SignalError
 from notears_pfl.io.images import read_image, write_image
 from notears_pfl.preproc import deepbet
 from notears_pfl.preproc.anatomical import AnatomicalSteps
@@ -24,8 +27,38 @@ from notears_pfl.preproc.tissues import TissueModel
 from notears_pfl.preproc.warp import Normalisation, NormaliseOptions
 
 Steps = Mapping[str, Callable[..., Any]]
+# How nipype says that a program is not installed.
+NO_COMMAND = 'No command "'
+# Characters of a program's last words in a message; the log has them all.
+MOST_TOLD = 300
 
 
+@contextlib.contextmanager
+def program_of(step: str) -> Iterator[None]:
+    """Tell a program that is not here, which is for the user, from one that fails a subject."""
+    try:
+        yield
+    except PflError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+            # The disk or the machine failed.
+            raise
+        told = " ".join(str(error).split())
+        if told.startswith(NO_COMMAND):
+            msg = (
+                f"preproc.engine.{step} asks for a program that is not here. {told} Then run "
+                "again, or set the engine to own."
+            )
+            raise ConfigError(msg) from error
+        msg = (
+            f"The program of preproc.engine.{step} failed: … {told[-MOST_TOLD:]} Look at the "
+            "rule's log, and leave this subject out or choose another engine."
+        )
+        raise SignalError(msg) from error
+
+
+@program_of("bias")
 def correct_bias(engine: str, folder: Path, t1w: Floats, affine: Floats) -> Floats:
     """Even out the intensity of a T1w image."""
     write_image(t1w, affine, folder / "t1w.nii")
@@ -33,6 +66,7 @@ def correct_bias(engine: str, folder: Path, t1w: Floats, affine: Floats) -> Floa
     return np.asarray(read_image(outputs.output_image).data, dtype=np.float32)
 
 
+@program_of("brain")
 def find_brain(engine: str, folder: Path, t1w: Floats, affine: Floats) -> NDArray[np.bool_]:
     """Extract the brain of a T1w image."""
     if engine == "deepbet":
@@ -42,6 +76,7 @@ def find_brain(engine: str, folder: Path, t1w: Floats, affine: Floats) -> NDArra
     return np.asarray(read_image(outputs.mask_file).data > 0)
 
 
+@program_of("tissues")
 def find_tissues(
     engine: str,
     folder: Path,
@@ -61,6 +96,7 @@ def find_tissues(
     return np.stack([read_image(path).data[inside] for path in sorted(files)])
 
 
+@program_of("normalise")
 def normalise(
     engine: str,
     folder: Path,
@@ -82,6 +118,7 @@ def normalise(
     return _ants_map(outputs, brain, target, folder)
 
 
+@program_of("slice_timing")
 def correct_slice_timing(
     engine: str, folder: Path, bold: Floats, affine: Floats, times: Floats, tr: float, _: float
 ) -> Floats:
@@ -93,6 +130,7 @@ def correct_slice_timing(
     return np.asarray(read_image(_one(getattr(outputs, name))).data, dtype=np.float32)
 
 
+@program_of("realign")
 def estimate_motion(
     engine: str, folder: Path, bold: Floats, affine: Floats, tr: float, options: RealignOptions
 ) -> Motion:
@@ -111,6 +149,7 @@ def estimate_motion(
     return Motion(parameters, np.ones(len(parameters), dtype=bool))
 
 
+@program_of("coregister")
 def coregister(
     engine: str,
     folder: Path,

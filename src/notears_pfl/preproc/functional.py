@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.ndimage import binary_erosion
 
+from notears_pfl.errors import SignalError
 from notears_pfl.geometry import transform
 from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration, coregister
@@ -54,7 +55,10 @@ class SmoothOptions:
 
 @dataclass(frozen=True)
 class FunctionalOptions:
-    """How a run is processed up to signals in MNI space; fields are keys under ``preproc``."""
+    """How a run is processed up to signals in MNI space.
+
+    Fields are keys under ``preproc``, but for ``realign`` and ``coregister``.
+    """
 
     drop_volumes: int = 10
     slice_timing: bool = True
@@ -190,8 +194,10 @@ def prepare_run(
         corrected = steps.correct_slice_timing(raw, affine, slice_times, tr, reference_time)
     estimated_on = raw if options.motion_from == "raw" else corrected
     motion = steps.estimate_motion(estimated_on, affine, tr, options.realign)
+    _check_motion(motion, bold.shape)
     mean = _mean_volume(corrected, affine, motion)
     coregistration = steps.coregister(mean, affine, tissues, tissue_grid, options.coregister)
+    _check_agreement(coregistration)
 
     edge_mm = float(np.prod(np.linalg.norm(affine[:3, :3], axis=0)) ** (1 / 3))
     grid = mni_grid(max(options.resample.voxel_mm, round(FINEST * edge_mm, 1)))
@@ -203,6 +209,13 @@ def prepare_run(
     )
     covered = np.zeros(grid.shape, dtype=bool)
     covered[near] = seen
+    if not np.any(covered & inside):
+        msg = (
+            f"None of the {np.count_nonzero(inside)} voxels of the brain in MNI space stays in the "
+            f"field of view of all {bold.shape[3]} volumes. Look at the orientation and the motion "
+            "of the run, or leave this subject out."
+        )
+        raise SignalError(msg)
     in_mni = np.zeros((3, *grid.shape), dtype=np.float32)
     for target, tissue in zip(in_mni, tissues, strict=True):
         target[near] = sample_volume(tissue, tissue_grid.affine, in_t1w, order=1)
@@ -229,6 +242,28 @@ def brain_on(
     """Voxels of ``grid`` inside the brain mask (voxels, affine), and those near it."""
     mask = sample_volume(brain[0].astype(float), brain[1], grid.points(), 1).reshape(grid.shape)
     return mask > 0.5, smooth(mask, grid.voxel_mm, 8.0, "gaussian") > 0.01
+
+
+def _check_motion(motion: Motion, shape: tuple[int, ...]) -> None:
+    n_lost = np.count_nonzero(~np.isfinite(motion.parameters).all(axis=1))
+    if n_lost:
+        msg = (
+            f"Head motion cannot be estimated in {n_lost} of {len(motion.parameters)} "
+            f"volumes: a head of at least four slices was needed, the run of shape {shape} has no "
+            "structure to match. Convert it again, or leave this subject out."
+        )
+        raise SignalError(msg)
+
+
+def _check_agreement(coregistration: Coregistration) -> None:
+    agreement = coregistration.explained
+    if agreement is not None and not np.isfinite(agreement):
+        msg = (
+            "The mean BOLD image cannot be registered to the T1w image: where they meet there are "
+            f"too few voxels of brain, or none that differ (agreement {agreement}). Look at both "
+            "images, or leave this subject out."
+        )
+        raise SignalError(msg)
 
 
 def _mean_volume(bold: Floats, affine: Floats, motion: Motion) -> Floats:

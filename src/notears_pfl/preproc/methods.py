@@ -15,6 +15,7 @@ MOTION_WORDS = {
     len(MOTION): ["the six parameters of head motion"],
     len(FRISTON_24): ["the Friston 24 of head motion"],
 }
+NOT_SHIFTED = "Slice timing was not corrected."
 # What a step does, and the names of the programs that may do it in our stead.
 PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "bias": ("The T1w image was corrected for intensity bias", {"ants": "N4 of ANTs"}),
@@ -47,19 +48,26 @@ PROGRAMS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def with_programs(sentences: Mapping[str, str], engine: Mapping[str, str]) -> dict[str, str]:
-    """Let the sentences on steps that another program did name that program."""
+    """Let the sentences on steps that another program did name that program.
+
+    What our own sentence says of the step before its "by" holds for the program too.
+    """
     told = dict(sentences)
     for step, name in engine.items():
-        if name != "own":
+        if name != "own" and told.get(step) != NOT_SHIFTED:
             what, programs = PROGRAMS[step]
-            told[step] = f"{what} by {programs[name]}."
+            ours = told.get(step, "").partition(" by ")[0].rstrip(".")
+            told[step] = f"{ours if ours.startswith(what) else what} by {programs[name]}."
     return told
 
 
-def anatomical_methods(options: NormaliseOptions, already_stripped: bool) -> dict[str, str]:
+def anatomical_methods(
+    options: NormaliseOptions, already_stripped: bool, background_was_nan: bool = False
+) -> dict[str, str]:
     """Sentences on the T1w image, where every step is our own."""
+    as_it_is = "as it is" if not background_was_nan else "with zero for its missing background"
     brain = (
-        "The T1w image came without skull and was used as it is."
+        f"The T1w image came without skull and was used {as_it_is}."
         if already_stripped
         else "The brain was extracted from the T1w image by thresholding and morphology."
     )
@@ -85,14 +93,16 @@ def functional_methods(
 ) -> dict[str, str]:
     """Sentences on the BOLD run, up to the raw ROI series; ``figures`` are those of the run."""
     voxel_mm, reference_time = figures["voxel_mm"], figures["slice_reference_time"]
-    basis = "the volumes as acquired" if options.motion_from == "raw" else "the slice-timed volumes"
+    shifted = reference_time is not None
+    on_raw = options.motion_from == "raw" or not shifted
+    basis = "the volumes as acquired" if on_raw else "the slice-timed volumes"
     sentences = {
         "drop_volumes": f"The first {options.drop_volumes} volumes were left out.",
         "slice_timing": (
-            "Slice timing was not corrected."
-            if reference_time is None
-            else "Slices were shifted in time by Fourier interpolation to the slice acquired "
-            f"mid-way, {reference_time:.4g} s after the start of each volume."
+            "Slices were shifted in time to the slice acquired mid-way, "
+            f"{reference_time:.4g} s after the start of each volume, by Fourier interpolation."
+            if shifted
+            else NOT_SHIFTED
         ),
         "realign": (
             f"Head motion was estimated on {basis} by rigid least squares, first to the first "

@@ -31,6 +31,7 @@ ABSENT = {
     "bold_t1w_agreement": "BOLD was registered to T1w by fMRIPrep; see its report",
     "bold_t1w_converged": "BOLD was registered to T1w by fMRIPrep; see its report",
     "template_agreement": "T1w was normalised by fMRIPrep; see its report",
+    "tissue_model_converged": "tissues were told apart by fMRIPrep; see its report",
 }
 
 

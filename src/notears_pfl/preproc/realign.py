@@ -25,7 +25,7 @@ FWHM_VOXELS = 1.4
 
 @dataclass(frozen=True)
 class RealignOptions:
-    """How motion is estimated; the fields are the keys of ``preproc.realign``.
+    """How motion is estimated; not in the configuration.
 
     Blur is at least 1.4 voxels and points are at least a voxel apart, whatever is asked for.
     ``quality`` is the share of the motion information kept when points are left out.

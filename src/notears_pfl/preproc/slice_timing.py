@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
+from notears_pfl.acquisition import are_slice_times
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.rigid import Floats
 
@@ -20,11 +21,10 @@ def check_slice_times(slice_times: Floats, n_slices: int, tr: float) -> None:
             "Correct SliceTiming or SliceEncodingDirection in the sidecar."
         )
         raise SignalError(msg)
-    earliest, latest = float(np.min(slice_times)), float(np.max(slice_times))
-    if earliest < 0 or latest >= tr:
+    if not are_slice_times(slice_times, tr):
         msg = (
-            f"SliceTiming runs from {earliest:g} to {latest:g} s, outside 0 to the repetition "
-            f"time of {tr:g} s. SliceTiming is in seconds: correct the sidecar."
+            f"SliceTiming runs from {np.min(slice_times):g} to {np.max(slice_times):g} s, outside "
+            f"0 to the repetition time of {tr:g} s. SliceTiming is in seconds: correct the sidecar."
         )
         raise SignalError(msg)
 

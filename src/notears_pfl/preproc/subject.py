@@ -8,7 +8,7 @@ import numpy as np
 
 from notears_pfl.io.failures import naming
 from notears_pfl.io.images import read_image
-from notears_pfl.io.sidecars import read_timing
+from notears_pfl.io.sidecars import check_header, read_timing
 from notears_pfl.preproc.choice import functional_engines
 from notears_pfl.preproc.functional import Run, prepare_run
 from notears_pfl.preproc.resample import Grid
@@ -32,7 +32,9 @@ def read_run(
         The settings under ``preproc``.
     """
     timing = read_timing(files["sidecar"], slices=settings["slice_timing"])
-    bold, (tissues, tissue_grid) = read_image(files["bold"]), read_tissues(files["tissues"])
+    bold = read_image(files["bold"], oriented=True)
+    check_header(bold.repetition_time, files["bold"], timing.repetition_time, files["sidecar"])
+    tissues, tissue_grid = read_tissues(files["tissues"])
     xfm, brain = read_image(files["xfm"]), read_image(files["brain"])
     # Engines name the image they were given where they refuse it.
     with naming(files["bold"]), functional_engines(settings["engine"]) as steps:

@@ -32,7 +32,7 @@ class BrainTemplate:
 
 @dataclass(frozen=True)
 class NormaliseOptions:
-    """How brains are normalised; the fields are the keys of ``preproc.normalise``.
+    """How brains are normalised; not in the configuration.
 
     Registration works on voxels ``working_factor`` times as large as the largest edge of the
     T1w image's, but no larger than 4 mm. Iterations are per level, from coarse to fine, each

@@ -89,6 +89,7 @@ def subject_page(
         status=row["split"] if row["included"] else "left out",
         reason="" if pd.isna(row["exclusion"]) else row["exclusion"],
         numbers=numbers,
+        cautions=record.report.get("cautions", []),
         parts=_parts(record, rois, settings),
         methods=list(record.report.get("methods", {}).values()),
         back=back,

@@ -8,7 +8,9 @@ from notears_pfl.cohort.exclusion import Limits
 from notears_pfl.errors import CohortError
 
 GROUPS = ("MDD", "HC")
-LIMITS = Limits(max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60)
+LIMITS = Limits(
+    max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60, min_bold_t1w_agreement=0.02
+)
 GOOD = {
     "status": "ok", "n_volumes": 230, "mean_fd_power_mm": 0.2, "share_fd_power_mm_above_0.5": 0.1,
 }  # fmt: skip
@@ -45,11 +47,44 @@ def test_everyone_is_in_a_half_or_has_a_reason(participants, reports):
     assert cohort.loc["sub-HC0", "mean_fd_mm"] == 0.2
 
 
-def test_figures_that_the_participants_table_has_are_taken_from_it(participants, reports):
-    cohort = assemble(participants.assign(mean_fd_mm=0.3), reports)
+def test_a_column_of_the_participants_never_replaces_a_figure_that_was_measured(
+    participants, reports
+):
+    reports["sub-MDD0"]["mean_fd_power_mm"] = 3.0
 
-    assert (cohort["mean_fd_mm"] == 0.3).all()
+    cohort = assemble(participants.assign(mean_fd_mm=0.1, n_volumes="unknown"), reports)
+
+    assert cohort["mean_fd_mm"].tolist() == [3.0] + [0.2] * 11
     assert (cohort["n_volumes"] == 230).all()
+    assert cohort["exclusion"][0] == "motion: mean FD 3.00 > 0.5 mm"
+
+
+def test_where_nothing_was_measured_a_column_of_the_participants_counts(participants, reports):
+    for report in reports.values():
+        del report["mean_fd_power_mm"]
+    displacement = ["0.9"] + ["0.3"] * 11
+
+    cohort = assemble(participants.assign(mean_fd_mm=displacement), reports)
+
+    assert cohort["mean_fd_mm"].tolist() == [0.9] + [0.3] * 11
+    assert cohort["exclusion"][0] == "motion: mean FD 0.90 > 0.5 mm"
+    with pytest.raises(CohortError, match=r"mean_fd_mm .* have text \('low' of sub-MDD0\)"):
+        assemble(participants.assign(mean_fd_mm=["low"] + ["0.3"] * 11), reports)
+
+
+def test_a_failed_registration_leaves_the_networks_and_an_unconverged_one_is_told(
+    participants, reports
+):
+    reports["sub-MDD0"]["bold_t1w_agreement"] = 0.004
+    reports["sub-MDD1"] |= {"bold_t1w_agreement": 0.62, "bold_t1w_converged": False}
+
+    cohort = assemble(participants, reports).set_index("participant_id")
+
+    assert cohort.loc["sub-MDD0", "exclusion"].startswith("registration: agreement of BOLD")
+    assert cohort.loc["sub-MDD1", "included"]
+    assert cohort.loc["sub-MDD1", "bold_t1w_agreement"] == 0.62
+    assert cohort.loc["sub-MDD1", "bold_t1w_converged"] is False
+    assert cohort.loc["sub-MDD2", "bold_t1w_converged"] is None
 
 
 def test_a_site_whose_patients_are_all_excluded_is_named(participants, reports):

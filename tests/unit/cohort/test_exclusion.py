@@ -6,10 +6,12 @@ import pytest
 
 from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 
-LIMITS = Limits(max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60)
+LIMITS = Limits(
+    max_mean_fd_mm=0.5, max_share_fd_above=0.5, min_volumes=60, min_bold_t1w_agreement=0.02
+)
 GOOD = {
     "site": "COI", "group": "MDD", "not_enrolled": "", "failure": "", "mean_fd_mm": 0.2,
-    "share_fd_above": 0.1, "n_volumes": 230,
+    "share_fd_above": 0.1, "n_volumes": 230, "bold_t1w_agreement": 0.7,
 }  # fmt: skip
 
 
@@ -24,6 +26,11 @@ GOOD = {
         ({"group": "BD"}, "group 'BD' is neither MDD nor HC"),
         ({"site": "KUT"}, "site KUT lacks one of the groups"),
         ({"mean_fd_mm": 0.62}, "motion: mean FD 0.62 > 0.5 mm"),
+        ({"bold_t1w_agreement": np.nan}, ""),
+        (
+            {"bold_t1w_agreement": 0.0071},
+            "registration: agreement of BOLD and T1w 0.007 < 0.02",
+        ),
         ({"share_fd_above": 0.7}, "motion: share of volumes above 0.5 mm 70% > 50%"),
         ({"n_volumes": 40}, "too few volumes: 40 < 60"),
         (

@@ -95,3 +95,12 @@ def test_a_repetition_time_unlike_the_sites_other_ones_is_named():
     assert set(problems) == {"c", "f", "g"}
     assert "is 2 s, but at site COI most have 2.5 s" in problems["c"]
     assert "no TR has a majority" in problems["f"]
+
+
+def test_repetition_times_on_two_sides_of_a_round_number_are_the_same():
+    times = pd.Series({"a": 2.2205, "b": 2.2205, "c": 2.220501, "d": 2.2217})
+
+    problems = unequal_repetition_times(times, pd.Series(dict.fromkeys("abcd", "COI")))
+
+    assert set(problems) == {"d"}
+    assert "most have 2.2205 s" in problems["d"]

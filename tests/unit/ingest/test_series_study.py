@@ -75,7 +75,7 @@ def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
     np.savez(archive, np.zeros(100))
     archive.write_bytes(archive.read_bytes()[:200])
 
-    with pytest.raises(TableError, match=r"all\.npz: cannot be read .*copy or export it again"):
+    with pytest.raises(TableError, match=r"all\.npz: cannot be read .*copy it again"):
         read_series_study({**source, "series": str(archive)})
 
 

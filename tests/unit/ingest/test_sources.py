@@ -161,7 +161,7 @@ def test_everyone_excluded_is_in_the_cohort_and_its_flow(settings, dataset, tmp_
     write_table(pd.DataFrame(enrolment.rows()), tmp_path / "all.tsv", index=False)
     everybody = standard_participants(read_table(tmp_path / "all.tsv"), "site", "group", "all.tsv")
     ok = {who: {"status": "ok"} for who in enrolment.scans}
-    limits = Limits(max_mean_fd_mm=1, max_share_fd_above=1, min_volumes=1)
+    limits = Limits(1, 1, 1, 0)
     cohort = assemble_cohort(everybody, ok, GROUPS, enrolment.sites, limits, 0.5, 1)
 
     why = cohort.set_index("participant_id")["exclusion"]

@@ -41,3 +41,10 @@ def test_a_blank_site_can_be_excluded_with_its_reason(release):
     assert "site is missing in" in why["sub-3"]
     assert why["sub-4"] == "site KTT is not in sites.tsv"
     assert set(enrolment.scans) == {"sub-1", "sub-2"}
+
+
+def test_a_protocol_with_another_repetition_time_than_the_sites_is_named(release):
+    other = SITES.assign(repetition_time=2.7)
+
+    with pytest.raises(CohortError, match=r"TR of 2\.5 s, the sites table 2\.7 s"):
+        enrol_release(release, other, "sites.tsv", ("MDD", "HC"))

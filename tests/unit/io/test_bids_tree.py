@@ -68,6 +68,18 @@ def test_two_sidecars_that_apply_in_one_folder_are_refused(dataset):
         tree.sidecars(image)
 
 
+def test_a_sidecar_of_the_images_own_name_goes_before_those_of_other_images(dataset):
+    func = dataset / "sub-01/func"
+    for space, tr in (("", 9.0), ("space-MNI152NLin2009cAsym_", 2.0)):
+        stem = f"sub-01_task-rest_{space}desc-preproc_bold"
+        (func / f"{stem}.nii.gz").touch()
+        write_json({"RepetitionTime": tr}, func / f"{stem}.json")
+    tree = BidsTree(dataset)
+    [image] = [file for file in tree.images("sub-01", "func", "bold") if "space" in file.entities]
+
+    assert read_metadata(tree.sidecars(image)) == {"RepetitionTime": 2.0}
+
+
 @pytest.mark.parametrize("text", ["{", "[1, 2]"])
 def test_a_sidecar_that_is_no_json_object_is_refused_by_name(tmp_path, text):
     (tmp_path / "bold.json").write_text(text)

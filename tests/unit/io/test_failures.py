@@ -2,7 +2,7 @@
 
 import pytest
 
-from notears_pfl.errors import ImageError, SignalError, StorageError
+from notears_pfl.errors import ConfigError, ImageError, SignalError, StorageError
 from notears_pfl.io.failures import mark_failure, naming, read_report
 from notears_pfl.io.tables import write_json
 
@@ -25,9 +25,10 @@ def test_a_failure_of_ours_is_not_hidden(tmp_path):
     assert not (tmp_path / "report.json").exists()
 
 
-def test_a_full_disk_is_not_the_subjects_failure(tmp_path):
-    with pytest.raises(StorageError), mark_failure(tmp_path / "report.json", []):
-        raise StorageError("series.tsv: cannot be written")
+@pytest.mark.parametrize("kind", [StorageError, ConfigError])
+def test_a_full_disk_or_a_missing_program_is_not_the_subjects_failure(tmp_path, kind):
+    with pytest.raises(kind), mark_failure(tmp_path / "report.json", []):
+        raise kind("series.tsv cannot be written, or deepbet is not installed")
 
     assert not (tmp_path / "report.json").exists()
 

@@ -3,13 +3,14 @@
 import hashlib
 import os
 import time
+from functools import partial
 
 import nibabel as nib
 import numpy as np
 import pytest
 
 from notears_pfl.errors import ImageError
-from notears_pfl.io.images import read_image, read_volume, write_image
+from notears_pfl.io.images import read_bare_image, read_image, read_volume, write_image
 
 AFFINE = np.array([[3.0, 0, 0, -90], [0, 3, 0, -126], [0, 0, 4, -72], [0, 0, 0, 1]])
 
@@ -37,6 +38,19 @@ def test_the_same_image_gives_the_same_bytes_later(rng, tmp_path, monkeypatch):
         digests.append(hashlib.sha256((tmp_path / "t1w.nii.gz").read_bytes()).hexdigest())
 
     assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("largest", [1.0, 4000.0, 0.0])
+def test_a_compact_image_keeps_its_values_whatever_their_unit(largest, rng, tmp_path):
+    data = (largest * rng.uniform(0, 1, size=(6, 6, 6))).astype(np.float32)
+    data[:3] = 0
+
+    write_image(data, AFFINE, tmp_path / "t1w.nii", compact=True)
+
+    assert nib.load(tmp_path / "t1w.nii").get_data_dtype() == np.int16
+    found = read_image(tmp_path / "t1w.nii").data
+    np.testing.assert_allclose(found, data, atol=largest / 65_000)
+    assert not found[:3].any()
 
 
 def test_vectors_are_marked_as_such(rng, tmp_path):
@@ -76,3 +90,47 @@ def test_an_image_that_is_not_one_volume_is_refused_by_name(shape, tmp_path):
 
     with pytest.raises(ImageError, match=r"t1w\.nii\.gz: one volume was needed, the shape is"):
         read_volume(tmp_path / "t1w.nii.gz")
+
+
+def test_a_scan_whose_header_does_not_say_left_from_right_is_refused(rng, tmp_path):
+    path, data = tmp_path / "bold.nii", rng.normal(size=(4, 4, 4)).astype(np.float32)
+    nib.save(nib.Nifti1Image(data, None), path)
+
+    for read in (partial(read_image, oriented=True), partial(read_volume, oriented=True)):
+        with pytest.raises(ImageError, match=r"bold\.nii: a stored orientation was needed"):
+            read(path)
+    with pytest.raises(ImageError, match="which side is left is unknown"):
+        read_bare_image(path)
+    assert read_image(path).data.shape == (4, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("stored", "unit", "told"),
+    [
+        (2.5, "sec", 2.5),
+        (2500, "msec", 2.5),
+        (2.5, "unknown", None),
+        (0, "sec", None),
+        (1, "sec", None),
+        (2.5, "msec", None),
+        (2500, "sec", None),
+    ],
+)
+def test_the_header_tells_the_repetition_time_unless_a_tool_did_not_know_it(
+    stored, unit, told, tmp_path
+):
+    image = nib.Nifti1Image(np.ones((4, 4, 4, 3), np.float32), AFFINE)
+    image.header.set_xyzt_units("mm", unit)
+    image.header["pixdim"][4] = stored
+    nib.save(image, tmp_path / "bold.nii")
+
+    assert read_image(tmp_path / "bold.nii").repetition_time == told
+
+
+@pytest.mark.parametrize("form", ["set_sform", "set_qform"])
+def test_either_form_of_the_header_orients_a_scan(form, tmp_path):
+    image = nib.Nifti1Image(np.ones((4, 4, 4), np.float32), None)
+    getattr(image, form)(AFFINE, code=1)
+    nib.save(image, tmp_path / "t1w.nii")
+
+    assert read_volume(tmp_path / "t1w.nii", oriented=True).affine == pytest.approx(AFFINE)

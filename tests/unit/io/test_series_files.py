@@ -68,8 +68,22 @@ def test_a_file_that_was_cut_short_is_named(tmp_path, values, suffix):
     {".npy": np.save, ".npz": np.savez}[suffix](path, values)
     path.write_bytes(path.read_bytes()[:-50])
 
-    with pytest.raises(TableError, match=rf"sub-07\{suffix}: cannot be read .*export it again"):
+    with pytest.raises(TableError, match=rf"sub-07\{suffix}: cannot be read .*copy it again"):
         read_series(str(tmp_path / "{participant_id}") + suffix, "sub-07")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("sub-07.txt", "A B\n1 2\n", "A .txt file must hold numbers separated by blanks, without"),
+        ("sub-07.1D", "1,2\n3,4\n", "A .1D file must hold numbers separated by blanks"),
+    ],
+)
+def test_an_intact_file_of_another_form_is_told_the_form(tmp_path, name, text, form):
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(TableError, match=form):
+        read_series(str(tmp_path / name), "sub-07")
 
 
 def test_an_archive_is_checked_as_a_whole(tmp_path, values):

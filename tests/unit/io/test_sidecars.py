@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.io.sidecars import read_timing
+from notears_pfl.io.sidecars import check_header, read_timing
 from notears_pfl.io.tables import write_json
 
 
@@ -49,3 +49,13 @@ def test_slices_are_not_judged_where_their_timing_is_not_corrected(sidecar, slic
     timing = read_timing(path, slices=False)
 
     assert (timing.repetition_time, timing.slice_times) == (2.0, None)
+
+
+@pytest.mark.parametrize("in_header", [None, 2.5, 2.501, 2.499])
+def test_a_header_that_rounds_or_tells_nothing_is_let_pass(in_header):
+    check_header(in_header, "bold.nii", 2.5, "bold.json")
+
+
+def test_a_header_that_tells_another_repetition_time_is_refused():
+    with pytest.raises(SignalError, match=r"2\.502 s in the header .* 2\.5 s in a\.json, b\.json"):
+        check_header(2.502, "bold.nii", 2.5, ["a.json", "b.json"])

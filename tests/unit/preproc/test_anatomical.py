@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from notears_pfl.errors import SignalError
 from notears_pfl.preproc.anatomical import AnatomicalSteps, prepare_anatomy
+from notears_pfl.preproc.methods import anatomical_methods
 from notears_pfl.preproc.resample import Grid, downsample
 from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions
 
@@ -62,6 +64,38 @@ def test_no_engine_is_asked_to_extract_a_brain_that_comes_alone(head):
     assert np.mean(anatomy.brain == brain) > 0.99
     with pytest.raises(AssertionError, match="nobody should"):
         prepare_anatomy(t1w, affine, template, NormaliseOptions(), steps)
+
+
+def test_a_brain_on_a_background_of_nan_is_taken_for_an_extracted_one(head):
+    t1w, affine, brain, _, template = head
+    masked = np.where(brain, t1w, np.nan)
+
+    anatomy = prepare_anatomy(masked, affine, template, NormaliseOptions(), STEPS)
+
+    assert anatomy.quality["already_stripped"]
+    assert anatomy.quality["background_was_nan"]
+    assert np.mean(anatomy.brain == brain) > 0.99
+    assert np.isfinite(anatomy.t1w).all()
+    told = anatomical_methods(NormaliseOptions(), True, background_was_nan=True)["brain"]
+    assert "with zero for its missing background" in told
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "message"),
+    [
+        ((31, 38, 33), np.nan, "1 of its 310992 voxels have none, 1 of them within the head"),
+        ((31, 38, 33), np.inf, "1 of its 310992 voxels have none, 1 of them within the head"),
+        ((0, 0, 0), np.nan, "0 of them within the head. Only the background of an extracted"),
+        (..., np.nan, "310992 of its 310992 voxels have none"),
+    ],
+)
+def test_other_values_that_are_not_finite_are_refused_with_counts(head, where, value, message):
+    t1w, affine, _, _, template = head
+    spoilt = t1w.copy()
+    spoilt[where] = value
+
+    with pytest.raises(SignalError, match=message):
+        prepare_anatomy(spoilt, affine, template, NormaliseOptions(), STEPS)
 
 
 def test_the_chosen_engines_give_mask_and_tissues(head):

@@ -7,7 +7,7 @@ from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, tran
 from notears_pfl.preproc.coregister import CoregisterOptions, coregister
 from notears_pfl.preproc.resample import Grid
 
-from .toy import CENTRE_MM, toy_head, toy_tissues
+from .toy import CENTRE_MM, left_handed, toy_head, toy_tissues
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +26,24 @@ def bold_of(matrix, brightness, rng):
     return image + 0.02 * rng.standard_normal(shape), affine
 
 
+def as_it_is(image, affine):
+    return image, affine
+
+
 @pytest.mark.parametrize(
-    ("parameters", "brightness"),
+    ("parameters", "brightness", "stored"),
     [
-        ([2.0, -3.0, 1.5, 0.03, -0.02, 0.04], [1.3, 1.0, 0.8]),
-        ([-6.0, 5.0, 4.0, -0.08, 0.06, -0.05], [0.6, 1.0, 1.3]),
-        ([35.0, -25.0, 40.0, 0.05, 0.02, -0.03], [1.3, 1.0, 0.8]),
+        ([2.0, -3.0, 1.5, 0.03, -0.02, 0.04], [1.3, 1.0, 0.8], as_it_is),
+        ([-6.0, 5.0, 4.0, -0.08, 0.06, -0.05], [0.6, 1.0, 1.3], left_handed),
+        ([35.0, -25.0, 40.0, 0.05, 0.02, -0.03], [1.3, 1.0, 0.8], as_it_is),
     ],
 )
-def test_planted_motion_between_the_scans_is_found(t1w_tissues, parameters, brightness, rng):
+def test_planted_motion_between_the_scans_is_found(
+    t1w_tissues, parameters, brightness, stored, rng
+):
     tissues, grid, brain = t1w_tissues
     matrix = rigid_matrix(np.array(parameters))
-    bold, affine = bold_of(matrix, brightness, rng)
+    bold, affine = stored(*bold_of(matrix, brightness, rng))
 
     found = coregister(bold, affine, tissues, grid, CoregisterOptions())
 

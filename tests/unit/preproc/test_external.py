@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.errors import ConfigError
+from notears_pfl.errors import ConfigError, SignalError
 from notears_pfl.geometry import rigid_matrix, transform
 from notears_pfl.preproc.choice import anatomical_engines, functional_engines
 from notears_pfl.preproc.external import map_from_lps, map_from_positions, world_from_fsl
@@ -139,6 +139,27 @@ def test_without_deepbet_the_message_says_how_to_get_it():
     with (
         anatomical_engines({**OWN_ANATOMY, "brain": "deepbet"}) as steps,
         pytest.raises(ConfigError, match=r"pip install 'notears-pfl\[deepbet\]'"),
+    ):
+        steps.find_brain(np.ones((3, 3, 3)), AFFINE)
+
+
+def test_a_program_that_is_not_installed_is_named_with_its_setting(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+
+    with (
+        anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps,
+        pytest.raises(ConfigError, match=r'preproc\.engine\.brain asks .* No command "bet"'),
+    ):
+        steps.find_brain(np.ones((3, 3, 3)), AFFINE)
+
+
+@pytest.mark.parametrize("code", ["sys.exit('no brain in this image')", "pass"])
+def test_a_program_that_fails_or_leaves_no_file_fails_the_subject(program, code):
+    program("bet", code)
+
+    with (
+        anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps,
+        pytest.raises(SignalError, match=r"program of preproc\.engine\.brain failed"),
     ):
         steps.find_brain(np.ones((3, 3, 3)), AFFINE)
 

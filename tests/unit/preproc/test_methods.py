@@ -56,6 +56,30 @@ def test_a_step_of_another_program_names_it_and_the_others_stay():
     assert told["tissues"] == ours["tissues"]
 
 
+@pytest.mark.parametrize(
+    ("options", "reference_time", "timing", "basis"),
+    [
+        (FunctionalOptions(), 1.1875, "mid-way, 1.188 s after", "the slice-timed volumes"),
+        (FunctionalOptions(motion_from="raw"), 1.1875, "each volume, by SPM", "as acquired"),
+        (FunctionalOptions(slice_timing=False), None, "timing was not corrected.", "as acquired"),
+    ],
+)
+def test_another_program_is_not_said_to_do_what_was_not_asked_for(
+    options, reference_time, timing, basis
+):
+    figures = {**FIGURES, "slice_reference_time": reference_time}
+    ours = functional_methods(options, SmoothOptions(), figures, "AAL")
+
+    told = with_programs(ours, {"slice_timing": "spm", "realign": "fsl", "coregister": "ants"})
+
+    assert timing in told["slice_timing"]
+    assert ("SPM" in told["slice_timing"]) == (reference_time is not None)
+    assert told["realign"].startswith("Head motion was estimated on")
+    assert f"{basis} by MCFLIRT of FSL." in told["realign"]
+    assert told["coregister"].endswith("to the T1w image's tissues by ANTs.")
+    assert basis in ours["realign"]
+
+
 def test_every_engine_of_the_schema_has_a_sentence_and_every_sentence_an_engine():
     schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
     steps = schema["properties"]["preproc"]["properties"]["engine"]["properties"]

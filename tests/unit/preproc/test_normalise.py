@@ -8,7 +8,7 @@ from notears_pfl.geometry import centred_affine, grid_points
 from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.warp import Normalisation, NormaliseOptions, affine_only
 
-from .toy import CENTRE_MM, toy_texture
+from .toy import CENTRE_MM, left_handed, toy_texture
 
 
 def to_template(points):
@@ -20,12 +20,12 @@ def to_template(points):
 
 @pytest.fixture(scope="module")
 def planted():
-    """Give the map found between a toy brain and its planted deformation."""
+    """Give the map found between a toy brain and its planted deformation, stored left-handed."""
     shape = (72, 88, 74)
     affine = centred_affine(shape, np.full(3, 2.5), CENTRE_MM)
     points = grid_points(shape, affine)
     template, subject = toy_texture(points), toy_texture(to_template(points))
-    arguments = (subject, affine, template, affine, NormaliseOptions())
+    arguments = (*left_handed(subject, affine), template, affine, NormaliseOptions())
     inside = points[:, template > 0][:, ::20]
     return normalise(*arguments), arguments, inside
 

@@ -30,13 +30,19 @@ def test_the_first_volumes_are_left_out():
         (bold(6)[..., 0], 2.0, "several volumes"),
         (bold(6), 0.0, "RepetitionTime is 0; it must be seconds above 0"),
         (bold(6), 2000.0, "RepetitionTime is 2000"),
-        (spoilt(np.nan), 2.0, r"Volumes \[3\] hold values that are not finite"),
-        (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[2, 5\] are zero throughout"),
+        (spoilt(np.nan), 2.0, r"Volumes \[4\] hold values that are not finite"),
+        (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[3, 6\] have one value throughout"),
+        (np.full((2, 2, 2, 3), 100.0), 2.0, r"Volumes \[1, 2, 3\] have one value throughout"),
+        (bold(6) - bold(6).mean(), 2.0, "not in 6 of 6 volumes: the run was demeaned"),
     ],
 )
 def test_unusable_runs_are_refused(run, tr, message):
     with pytest.raises(SignalError, match=message):
         check_volumes(run, tr)
+
+
+def test_a_few_negative_voxels_of_an_interpolated_run_are_allowed():
+    check_volumes(bold(6) - [[[[1.5]]]], 2.0)
 
 
 def test_dropping_all_volumes_is_refused():

@@ -51,3 +51,10 @@ def toy_head(voxel_mm=3.0, points=None, shape=(62, 76, 66)):
     t1w += np.where((radius > 1) & (radius < 1.06), 250, 0)
     t1w += np.where((radius > 1.18) & (radius < 1.3), 900, 0)
     return gaussian_filter(t1w, 0.4), affine, radius < 1, tissues
+
+
+def left_handed(image, affine):
+    """Store an image (x, y, z, …) from the other side, as most scanners do; it lies as before."""
+    turn = np.diag([-1.0, 1.0, 1.0, 1.0])
+    turn[0, 3] = image.shape[0] - 1
+    return image[::-1], affine @ turn

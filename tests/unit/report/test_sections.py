@@ -102,6 +102,15 @@ def test_quality_marks_what_is_beyond_a_limit_and_links_to_each_page(findings):
     assert table.rows[-1][3].text == "failed"
 
 
+def test_subjects_with_a_step_that_did_not_converge_are_named_at_a_glance(findings):
+    reports = {name: {"status": "ok", "cautions": []} for name in findings.reports}
+    reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The registration did not converge"]}
+
+    careful = " ".join(glance_section(toy_findings(reports=reports)).content["careful"])
+
+    assert "did not converge in 1 of 24 subjects (sub-COIHC002)" in careful
+
+
 def test_who_was_never_processed_has_no_page_to_link_to():
     findings = toy_findings()
     findings.cohort.loc[0, ["not_enrolled", "included"]] = ["no T1w image", False]

@@ -20,7 +20,10 @@ from notears_pfl.report.sections.provenance import Origin
 
 ROOT = Path(__file__).parents[3]
 GROUPS, SITES = ("MDD", "HC"), ("COI", "KUT", "HUH")
-LIMITS = {"max_mean_fd_mm": 0.5, "max_share_fd_above": 0.5, "min_volumes": 60}
+LIMITS = {
+    "max_mean_fd_mm": 0.5, "max_share_fd_above": 0.5, "min_volumes": 60,
+    "min_bold_t1w_agreement": 0.02,
+}  # fmt: skip
 
 
 def toy_rois():
@@ -66,6 +69,7 @@ def toy_cohort(n_per_cell=4, seed=0):
     cohort["share_fd_above"] = rng.uniform(0, 0.3, n)
     cohort["mean_dvars_percent"] = rng.uniform(1, 2, n)
     cohort["median_tsnr"] = rng.uniform(40, 80, n)
+    cohort["bold_t1w_agreement"] = rng.uniform(0.6, 0.9, n)
     cohort["template_agreement"] = rng.uniform(0.9, 0.95, n)
     cohort["degrees_of_freedom"] = 60.0
     cohort["failure"] = None

@@ -95,6 +95,13 @@ def _careful(findings: Findings) -> Iterator[str]:
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
         yield f"{len(out)} of {len(findings.cohort)} people were left out, each with a reason."
+    warned = [name for name, report in findings.reports.items() if report.get("cautions")]
+    if warned:
+        named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")
+        yield (
+            f"A step of preprocessing did not converge in {len(warned)} of "
+            f"{len(findings.reports)} subjects ({named}): look at their pages."
+        )
     yield from _imbalance(findings.tables["table_one"])
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])

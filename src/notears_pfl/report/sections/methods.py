@@ -110,6 +110,11 @@ def _cohort(findings: Findings, behind: Citing) -> Iterator[str]:
         f"{limits['max_share_fd_above']:.0%} of its volumes were displaced by more than 0.5 mm, "
         f"or if fewer than {limits['min_volumes']} volumes were left."
     )
+    if "bold_t1w_agreement" in cohort and cohort["bold_t1w_agreement"].notna().any():
+        yield (
+            "It was also left out if the T1w image's tissues explained less than "
+            f"{limits['min_bold_t1w_agreement']:.1%} of the variance of its mean BOLD image."
+        )
     if "mean_fd_mm" not in cohort or cohort["mean_fd_mm"].isna().all():
         yield "Displacement was not known in this study and not judged."
     yield (

@@ -14,6 +14,7 @@ FIGURES = {
     "share_fd_above": ("volumes above 0.5 mm", ".0%", "max_share_fd_above", 1),
     "mean_dvars_percent": ("mean DVARS, %", ".2f", None, 1),
     "median_tsnr": ("median tSNR", ".0f", None, -1),
+    "bold_t1w_agreement": ("BOLD–T1w agreement", ".2f", "min_bold_t1w_agreement", -1),
     "template_agreement": ("T1w–MNI agreement", ".2f", None, -1),
     "degrees_of_freedom": ("degrees of freedom", ".0f", None, -1),
 }
