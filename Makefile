@@ -29,7 +29,7 @@ test: lint browser
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m "not slow"
 
 test-slow: $(READY)
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile -m slow
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist load -m slow
 
 # The tests of the report need a browser. Without one, and without the right to install it, they
 # are skipped, but not in continuous integration.
