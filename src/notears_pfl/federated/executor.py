@@ -49,7 +49,11 @@ class SiteExecutor(Executor):
         self.register_event_handler(EventType.END_RUN, self._end)
 
     def _start(self, event_type: str, fl_ctx: FLContext) -> None:
+        self._authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
         self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        if not self._authority.exists():
+            # Only the simulator, on one machine, has no kits; its server runs the fit itself.
+            self._centre = FQCN.ROOT_SERVER
         self._ledger: Ledger | None = None
         self._examiner: Examiner | None = None
         try:
@@ -67,10 +71,8 @@ class SiteExecutor(Executor):
         run, self._records = fl_ctx.get_job_id(), self._rules.records
         self._ledger = Ledger(self._records / LEDGER, run)
         record_run(self._records, run, self._rules)
-        authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
-        # Only the simulator, on one machine, has no kits.
-        if authority.exists():
-            self._examiner = Examiner(authority, self._rules.centre, self._site, run)
+        if self._authority.exists():
+            self._examiner = Examiner(self._authority, self._rules.centre, self._site, run)
         bring = partial(bring_samples, self._rules, self._site)
         return Border(self._rules, bring, self._ledger).handle
 
