@@ -49,9 +49,11 @@ class SiteExecutor(Executor):
         self.register_event_handler(EventType.END_RUN, self._end)
 
     def _start(self, event_type: str, fl_ctx: FLContext) -> None:
-        # The centre's own process for this run; NVFLARE's simulator has none but the server's.
-        run = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
-        self._centres = {run, FQCN.ROOT_SERVER}
+        self._authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
+        self._centre = FQCN.join([FQCN.ROOT_SERVER, fl_ctx.get_job_id()])
+        if not self._authority.exists():
+            # Only the simulator, on one machine, has no kits; its server runs the fit itself.
+            self._centre = FQCN.ROOT_SERVER
         self._ledger: Ledger | None = None
         self._examiner: Examiner | None = None
         try:
@@ -69,10 +71,8 @@ class SiteExecutor(Executor):
         run, self._records = fl_ctx.get_job_id(), self._rules.records
         self._ledger = Ledger(self._records / LEDGER, run)
         record_run(self._records, run, self._rules)
-        authority = Path(fl_ctx.get_workspace().get_file_path_in_startup(AUTHORITY))
-        # Only the simulator, on one machine, has no kits.
-        if authority.exists():
-            self._examiner = Examiner(authority, self._rules.centre, self._site, run)
+        if self._authority.exists():
+            self._examiner = Examiner(self._authority, self._rules.centre, self._site, run)
         bring = partial(bring_samples, self._rules, self._site)
         return Border(self._rules, bring, self._ledger).handle
 
@@ -80,7 +80,7 @@ class SiteExecutor(Executor):
         """Answer the centre, and nobody else who might reach this cell."""
         bundle, seal = bundle_of(request), request.get_header(SEAL)
         with self._one_at_a_time:
-            is_centre = request.get_header(MessageHeaderKey.ORIGIN) in self._centres
+            is_centre = request.get_header(MessageHeaderKey.ORIGIN) == self._centre
             if not is_centre or (self._examiner and not self._examiner.accepts(seal, bundle)):
                 return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
             return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle))

@@ -1,5 +1,6 @@
 """Whom a site's process answers."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -11,13 +12,14 @@ from nvflare.fuel.f3.message import Message as CellMessage
 from notears_pfl.federated.executor import SEAL, SITE_FILE, SiteExecutor, bundle_of
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
+from notears_pfl.federated.seal import AUTHORITY
 
 
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
     executor._examiner = None
-    executor._centres, executor._handle = {"server.run-1", "server"}, hospitals.borders["S0"].handle
+    executor._centre, executor._handle = "server.run-1", hospitals.borders["S0"].handle
     return executor
 
 
@@ -39,7 +41,7 @@ def test_the_centre_of_this_run_is_answered(executor, hospitals):
     assert answer.kind == "answer"
 
 
-@pytest.mark.parametrize("origin", ["S1.run-1", "server.run-0", None])
+@pytest.mark.parametrize("origin", ["S1.run-1", "server.run-0", "server", None])
 def test_nobody_else_is_answered(executor, hospitals, origin):
     plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
 
@@ -68,24 +70,44 @@ def test_a_message_that_asks_nothing_gets_an_empty_answer(executor, payload):
     assert (code(reply), bundle_of(reply)) == (ReturnCode.OK, b"")
 
 
-@pytest.mark.parametrize("content", [b"centre: [", None], ids=["unreadable", "missing"])
-def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, content):
-    """NVFLARE swallows what is raised at the start; silence would keep the centre waiting."""
-    if content is not None:
-        (tmp_path / "S0.yaml").write_bytes(content)
+def start(tmp_path, monkeypatch, has_kit):
+    """Start a site's executor on a stand-in of NVFLARE; give what answers and what ends it."""
     monkeypatch.setenv(SITE_FILE, str(tmp_path / "{site}.yaml"))
     registered = {}
     cell = SimpleNamespace(register_request_cb=lambda *where: registered.update(answer=where[-1]))
-    context, engine = FLContext(), SimpleNamespace(get_cell=lambda: cell)
+    if has_kit:
+        (tmp_path / AUTHORITY).touch()
+    workspace = SimpleNamespace(get_file_path_in_startup=lambda name: tmp_path / name)
+    engine = SimpleNamespace(get_cell=lambda: cell, get_workspace=lambda: workspace)
+    context = FLContext()
     known = {ReservedKey.ENGINE: engine, ReservedKey.IDENTITY_NAME: "S0"}
     for key, value in {**known, ReservedKey.RUN_NUM: "run-1"}.items():
         context.set_prop(key, value, private=True, sticky=False)
     executor = SiteExecutor()
-
     executor._start("", context)
-    reply = registered["answer"](asked("server.run-1", b""))
-    executor._end("", context)
+    return registered["answer"], partial(executor._end, "", context)
+
+
+@pytest.mark.parametrize(("has_kit", "origin"), [(True, "server.run-1"), (False, "server")])
+@pytest.mark.parametrize("content", [b"centre: [", None], ids=["unreadable", "missing"])
+def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, content, has_kit, origin):
+    """NVFLARE swallows what is raised at the start; silence would keep the centre waiting."""
+    if content is not None:
+        (tmp_path / "S0.yaml").write_bytes(content)
+
+    answer_to, end = start(tmp_path, monkeypatch, has_kit)
+    reply = answer_to(asked(origin, b""))
+    end()
 
     ((answer, _),) = decode(bundle_of(reply))
     assert answer.kind == "refusal"
     assert answer.values == ("the site cannot start; its own log says why.",)
+
+
+@pytest.mark.parametrize(
+    ("has_kit", "origin"), [(True, "server"), (False, "server.run-1"), (False, "S1")]
+)
+def test_only_the_simulators_server_asks_without_a_kit(tmp_path, monkeypatch, has_kit, origin):
+    answer_to, _ = start(tmp_path, monkeypatch, has_kit)
+
+    assert code(answer_to(asked(origin, b""))) == ReturnCode.UNAUTHENTICATED
