@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import psutil
 import pytest
 import yaml
 
@@ -104,6 +105,11 @@ def series(study):
     return {name: d for name, d in study.checksums().items() if "/timeseries/sub-" in name}
 
 
+def processes_of(study):
+    """Processes that work in the study's folder."""
+    return [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(study.path)]
+
+
 def test_the_study_on_the_cluster_gives_the_bytes_of_the_local_run(cluster, full_run, tmp_path):
     study = shorten(new_study(tmp_path))
 
@@ -154,6 +160,8 @@ def test_a_killed_run_and_its_killed_jobs_leave_nothing_half_done(cluster, half_
     run.wait()
     ask("make", "-C", str(half_way.path), "-f", str(ROOT / "Makefile"), "cancel")
     until(lambda: all(job["state"] == "CANCELLED" for job in cluster.jobs(half_way)))
+    # A cancelled job is told so before it has removed what it was writing.
+    until(lambda: not processes_of(half_way))
 
     whole = {name: d for name, d in series(half_way).items() if "/.writing-" not in name}
     assert whole.items() <= series(full_run).items()

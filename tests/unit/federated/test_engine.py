@@ -13,8 +13,9 @@ import signal, sys, time
 from pathlib import Path
 from notears_pfl.federated.engine import running
 
-if sys.argv[1] == "nohup":
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+# What starts the tests may ignore signals, and what it starts inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_IGN if sys.argv[1] == "nohup" else signal.SIG_DFL)
 with running([sys.executable, "-c", "import time; time.sleep(60)"], {}, Path(sys.argv[2])) as child:
     print(child.pid, flush=True)
     time.sleep(60)
