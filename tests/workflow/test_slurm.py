@@ -106,7 +106,7 @@ def series(study):
 
 
 def processes_of(study):
-    """Processes that work in the study's folder."""
+    """List the processes that work in the study's folder."""
     return [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(study.path)]
 
 
