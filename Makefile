@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One more than the two cores that the tests are made for: some wait for a cluster or for sites.
-TEST_PROCESSES ?= 3
 # Both tools write their caches and call each other by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -28,8 +26,7 @@ run: $(READY)
 
 test: lint browser
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --durations 20 \
-	  -m "not slow"
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m "not slow"
 
 test-slow: $(READY)
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist load -m slow
