@@ -23,16 +23,25 @@ from notears_pfl.geometry import centred_affine
 from notears_pfl.io.template import load_template
 from notears_pfl.preproc.anatomical import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
-from notears_pfl.preproc.clean import CleanOptions, clean_signals
+from notears_pfl.preproc.clean import clean_signals
 from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.coregister import CoregisterOptions, coregister
-from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions, prepare_run
+from notears_pfl.preproc.coregister import coregister
+from notears_pfl.preproc.functional import prepare_run
 from notears_pfl.preproc.normalise import normalise
-from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.options import (
+    CleanOptions,
+    CoregisterOptions,
+    FunctionalOptions,
+    NormaliseOptions,
+    RealignOptions,
+    SmoothOptions,
+)
+from notears_pfl.preproc.realign import estimate_motion
 from notears_pfl.preproc.resample import Grid, sample_volume
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
+from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.tissues import fit_tissues
-from notears_pfl.preproc.warp import BrainTemplate, NormaliseOptions
+from notears_pfl.preproc.warp import BrainTemplate
 from notears_pfl.roi.extract import roi_means
 
 TR, N_VOLUMES, DROPPED = 2.5, 240, 10
@@ -73,8 +82,8 @@ def images(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def tail(run: Any, labels: np.ndarray, codes: list[int]) -> np.ndarray:
     """Smooth, average over ROIs and clean, the way the workflow does."""
-    smoother = SmoothOptions().smoother(run.grid)
-    means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
+    smooth = smoother(SmoothOptions(), run.grid.voxel_mm)
+    means = roi_means(run.series, run.near, labels, codes, run.covered, smooth)
     return clean_signals(means, friston24(run.motion.parameters), TR, CleanOptions())
 
 

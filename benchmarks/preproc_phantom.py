@@ -26,22 +26,24 @@ from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_re
 from notears_pfl.phantom.protocol import Protocol, site_protocol
 from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
 from notears_pfl.preproc.anatomical import Anatomy, prepare_anatomy
-from notears_pfl.preproc.clean import CleanOptions, clean_signals
+from notears_pfl.preproc.clean import clean_signals
 from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.functional import (
+from notears_pfl.preproc.functional import FunctionalSteps, Run, prepare_run
+from notears_pfl.preproc.options import (
+    CleanOptions,
     FunctionalOptions,
-    FunctionalSteps,
-    Run,
+    NormaliseOptions,
+    RealignOptions,
     SmoothOptions,
-    prepare_run,
 )
 from notears_pfl.preproc.quality import displacement_power
-from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
+from notears_pfl.preproc.realign import Motion, estimate_motion
 from notears_pfl.preproc.rigid import rigid_parameters
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
+from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.style import STYLES, clean_options, functional_options, smooth_options
 from notears_pfl.preproc.temporal import band_pass, detrend
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions, affine_only
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation, affine_only
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream
@@ -139,8 +141,8 @@ class Subject:
         """Give the means of regions at least half in view."""
         labels = labels_at(self.head.labels, self.head.affine, run.grid.points())
         labels, codes = labels.reshape(run.grid.shape), list(range(1, self.truth.shape[1] + 1))
-        smoother = smoothing.smoother(run.grid)
-        found = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
+        smooth = smoother(smoothing, run.grid.voxel_mm)
+        found = roi_means(run.series, run.near, labels, codes, run.covered, smooth)
         found[:, roi_coverage(labels, codes, run.covered) < 0.5] = np.nan
         return found
 

@@ -28,10 +28,11 @@ from notears_pfl.preproc.anatomical import (
 )
 from notears_pfl.preproc.brain import is_stripped, volume_ml
 from notears_pfl.preproc.external import map_from_lps
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.pictures import PLANES, normalisation_slices
 from notears_pfl.preproc.resample import downsample, sample_volume
 from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
-from notears_pfl.preproc.warp import Normalisation, NormaliseOptions, affine_only
+from notears_pfl.preproc.warp import Normalisation, affine_only
 
 
 def dice(a, b):

@@ -4,7 +4,7 @@
 
 FOLDER is that of a finished study (the current one unless named). Planning is a dry run of
 config/srpbs.yaml, the paper's study of 713 subjects, on a release of empty files. The overhead of
-a job is what a script costs that imports what ``functional`` does and then does nothing. Rules are
+a job is what a script costs that imports what the rule's does and then does nothing. Rules are
 read from the tables that Snakemake's ``benchmark:`` leaves in logs/, disk from results/.
 """
 
@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT / "tests/workflow"))
 
 from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
 
-# CPU seconds at SRPBS size, by benchmarks/preproc_cost.py.
-ANATOMICAL, FUNCTIONAL = 11.0, 11.0
+# CPU seconds of a subject's jobs at SRPBS size, by benchmarks/preproc_cost.py.
+WORK = {"anatomical": 11.0, "functional": 11.0, "clean_timeseries": 0.0}
 N_EMPTY = 20
 
 
@@ -55,10 +55,10 @@ def imports_of(script: Path) -> str:
     )
 
 
-def overhead(folder: Path) -> float:
+def overhead(folder: Path, rule: str) -> float:
     """CPU seconds of a job that only imports, beyond those of starting Snakemake."""
     (folder / "empty.py").write_text(
-        imports_of(ROOT / "scripts/functional.py")
+        imports_of(ROOT / f"scripts/{rule}.py")
         + "\nfrom pathlib import Path\nPath(snakemake.output[0]).touch()\n"
     )
     (folder / "Snakefile").write_text(
@@ -106,10 +106,14 @@ def main() -> None:
         print(f"dry run, 713 subjects: {planning(Path(folder)):.1f} CPU s")
         slurm = planning(Path(folder), "--profile", str(ROOT / "workflow/profiles/slurm"))
         print(f"the same for SLURM, in groups: {slurm:.1f} CPU s")
-    with tempfile.TemporaryDirectory() as folder:
-        each = overhead(Path(folder))
-    work = (ANATOMICAL + FUNCTIONAL) / 2
-    print(f"overhead of a job: {each:.2f} CPU s, {each / work:.1%} of the work of a subject's job")
+    total = 0.0
+    for rule in WORK:
+        with tempfile.TemporaryDirectory() as folder:
+            each = overhead(Path(folder), rule)
+        print(f"overhead of {rule}: {each:.2f} CPU s")
+        total += each
+    share = total / sum(WORK.values())
+    print(f"overhead of a subject's jobs: {total:.2f} CPU s, {share:.1%} of their work")
     print("\nrules\n", rules(study), sep="")
     print("\ndisk\n", disk(study), sep="")
 

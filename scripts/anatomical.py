@@ -6,13 +6,14 @@ from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 from notears_pfl.preproc.anatomical import prepare_anatomy
+from notears_pfl.preproc.cautions import warned_cautions
 from notears_pfl.preproc.choice import anatomical_engines
 from notears_pfl.preproc.methods import anatomical_methods, with_programs
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.pictures import normalisation_slices
-from notears_pfl.preproc.quality import warned_cautions
-from notears_pfl.preproc.warp import BrainTemplate, NormaliseOptions
+from notears_pfl.preproc.warp import BrainTemplate
 
 paths, output = snakemake.input, snakemake.output
 with (

@@ -4,7 +4,7 @@ from notears_pfl.io.failures import naming
 from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.images import read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 from notears_pfl.roi.atlas import check_digest, describe_atlas, order_regions
 
 params, path = snakemake.params, snakemake.input.image

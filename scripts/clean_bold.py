@@ -3,7 +3,8 @@
 from notears_pfl.io.failures import read_report
 from notears_pfl.io.images import write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import read_table, write_json
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_table
 from notears_pfl.preproc.confounds import confound_design
 from notears_pfl.preproc.methods import clean_methods
 from notears_pfl.preproc.style import clean_options, smooth_options

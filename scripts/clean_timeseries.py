@@ -4,12 +4,13 @@ import pandas as pd
 
 from notears_pfl.io.failures import mark_failure, naming, read_report
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import read_table, write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.preproc.clean import check_degrees_of_freedom, clean_signals
 from notears_pfl.preproc.confounds import confound_design
 from notears_pfl.preproc.methods import clean_methods
 from notears_pfl.preproc.style import clean_options
-from notears_pfl.roi.extract import check_coverage, check_variance
+from notears_pfl.roi.checks import check_coverage, check_variance
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, [output.series]):

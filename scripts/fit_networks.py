@@ -3,7 +3,8 @@
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.io.networks import plain, read_discovery_series, write_network
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import read_table, write_json
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_table
 from notears_pfl.model.estimator import NotearsPFL
 
 with rule_log(snakemake.log[0]):

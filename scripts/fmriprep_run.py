@@ -6,14 +6,15 @@ from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.sidecars import check_header, read_sidecar, read_timing
-from notears_pfl.io.tables import write_json, write_table
+from notears_pfl.io.sidecars import check_header, read_sidecar, read_timing, write_json
+from notears_pfl.io.tables import write_table
 from notears_pfl.preproc.normalised import (
     NUMBERS,
     non_steady_volumes,
     normalised_methods,
     prepare_normalised_run,
 )
+from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.style import smooth_options
 from notears_pfl.roi.extract import roi_signals
 
@@ -29,8 +30,8 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     with naming(f"{paths.bold} and {paths.confounds}"):
         run = prepare_normalised_run(bold.data, bold.affine, tr, confounds, mask, dropped)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
-    smoother, points = smoothing.smoother(run.grid), run.grid.points()
-    means, coverage = roi_signals(run, points, regions, len(params.rois), smoother)
+    smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
+    means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(run.motion, output.motion, index=False)

@@ -6,12 +6,13 @@ from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.failures import mark_failure, read_report
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.sidecars import read_sidecar
-from notears_pfl.io.tables import write_json, write_table
-from notears_pfl.preproc.confounds import MOTION
+from notears_pfl.io.sidecars import read_sidecar, write_json
+from notears_pfl.io.tables import write_table
+from notears_pfl.preproc.cautions import warned_cautions
 from notears_pfl.preproc.methods import functional_methods, with_programs
+from notears_pfl.preproc.options import MOTION
 from notears_pfl.preproc.pictures import coregistration_slices
-from notears_pfl.preproc.quality import warned_cautions
+from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.style import functional_options, smooth_options
 from notears_pfl.preproc.subject import read_run, read_tissues
 from notears_pfl.roi.extract import roi_signals
@@ -21,8 +22,8 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
     run, tr = read_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
-    smoother, points = smoothing.smoother(run.grid), run.grid.points()
-    means, coverage = roi_signals(run, points, regions, len(params.rois), smoother)
+    smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
+    means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)

@@ -5,7 +5,8 @@ import pandas as pd
 import notears_pfl
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import write_table
 from notears_pfl.phantom.cohort import (
     PARTICIPANTS_SIDECAR,
     README,

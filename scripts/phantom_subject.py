@@ -7,7 +7,8 @@ import pandas as pd
 from notears_pfl.acquisition import scanner_sidecar
 from notears_pfl.io.images import read_image, write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import read_relmat, write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_relmat, write_table
 from notears_pfl.phantom.brain import Head, field_affine
 from notears_pfl.phantom.cohort import bold_sidecar
 from notears_pfl.phantom.motion import COLUMNS

@@ -7,7 +7,7 @@ from notears_pfl.ingest.srpbs import ordered_volumes, run_sidecar, stacked
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import compress, read_bare_image, write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 
 params, output, folder = snakemake.params, snakemake.output, Path(snakemake.input.volumes)
 with rule_log(snakemake.log[0]):

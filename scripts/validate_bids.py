@@ -4,7 +4,7 @@ from pathlib import Path
 
 from notears_pfl.io.bids import validate_dataset
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 
 with rule_log(snakemake.log[0]):
     dataset = Path(snakemake.input.dataset[0]).parent

@@ -20,7 +20,7 @@ from notears_pfl.federated.executor import SITE_FILE
 from notears_pfl.federated.kits import CLASSES, ORGANISATION, centre_of, certified_name
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.study import Federation, read_status
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 
 STOP_S = 10
 STOPPING = (signal.SIGTERM, signal.SIGHUP)

@@ -24,7 +24,7 @@ from nvflare.lighter.provisioner import Provisioner
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.study import Federation
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 
 ORGANISATION = "notears_pfl"
 CLASSES = {"centre": "controller.CentreController", "site": "executor.SiteExecutor"}

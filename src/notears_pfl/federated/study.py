@@ -10,7 +10,7 @@ from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.rules import read_rois, read_yaml
 from notears_pfl.io.networks import plain, write_network
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 from notears_pfl.model.estimator import NotearsPFL
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from notears_pfl.errors import ConfigError, PflError, SignalError, StorageError
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.io.sidecars import read_sidecar
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import read_sidecar, write_json
 
 
 @contextlib.contextmanager

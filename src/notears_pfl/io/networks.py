@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.tables import read_relmat, read_table, write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_relmat, read_table, write_table
 from notears_pfl.version import __version__
 
 # Besides this one, which tells its version itself.

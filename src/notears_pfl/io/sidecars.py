@@ -1,4 +1,4 @@
-"""What a BOLD image's sidecar says of its timing."""
+"""The JSON beside images and tables, and what it says of a BOLD image's timing."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ import numpy as np
 
 from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import SignalError
+from notears_pfl.io.atomic import whole_file
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,13 @@ def read_sidecar(path: str | Path) -> dict[str, Any]:
     """Read the JSON beside an image or a table."""
     sidecar: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
     return sidecar
+
+
+def write_json(content: Mapping[str, Any], path: str | Path) -> None:
+    """Write ``content`` as JSON, keys in the order given; not-a-number is refused."""
+    with whole_file(path) as temporary:
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_metadata(sidecars: Sequence[str | Path]) -> dict[str, Any]:

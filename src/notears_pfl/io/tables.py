@@ -1,7 +1,6 @@
 """Read and write the tables that travel between rules."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -73,10 +72,3 @@ def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) ->
             na_rep="n/a",
             lineterminator="\n",
         )
-
-
-def write_json(content: Mapping[str, Any], path: str | Path) -> None:
-    """Write ``content`` as JSON, keys in the order given; not-a-number is refused."""
-    with whole_file(path) as temporary:
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")

@@ -15,10 +15,11 @@ from notears_pfl.preproc.brain import (
     zero_background,
 )
 from notears_pfl.preproc.normalise import normalise
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.resample import Grid, downsample, sample_volume
 from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.tissues import TissueModel, fit_tissues, tissue_probabilities
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions, affine_only
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation, affine_only
 
 # Tissue maps guide BOLD to T1w; finer than this, or than 1.5 voxels, they only cost time.
 TISSUE_MM, TISSUE_FACTOR = 2.0, 1.5

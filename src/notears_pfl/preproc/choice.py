@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from notears_pfl.preproc.functional import FunctionalSteps
-
 if TYPE_CHECKING:
     from notears_pfl.preproc.anatomical import AnatomicalSteps
+    from notears_pfl.preproc.functional import FunctionalSteps
 
 
 @contextlib.contextmanager
@@ -31,9 +30,11 @@ def anatomical_engines(engine: Mapping[str, str]) -> Iterator["AnatomicalSteps"]
 
 
 @contextlib.contextmanager
-def functional_engines(engine: Mapping[str, str]) -> Iterator[FunctionalSteps]:
+def functional_engines(engine: Mapping[str, str]) -> Iterator["FunctionalSteps"]:
     """Give the functional steps that the settings under ``preproc.engine`` ask for."""
     if set(engine.values()) == {"own"}:
+        from notears_pfl.preproc.functional import FunctionalSteps
+
         yield FunctionalSteps()
         return
     from notears_pfl.preproc.external import functional_steps

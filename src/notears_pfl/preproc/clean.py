@@ -1,11 +1,9 @@
 """The order of cleaning, by name: the paper's, and the simultaneous one."""
 
-from dataclasses import dataclass
-from typing import Literal
-
 import numpy as np
 
 from notears_pfl.errors import SignalError
+from notears_pfl.preproc.options import CleanOptions
 from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.temporal import (
     band_pass,
@@ -14,20 +12,6 @@ from notears_pfl.preproc.temporal import (
     regress_out,
     trend_design,
 )
-
-
-@dataclass(frozen=True)
-class CleanOptions:
-    """How signals are cleaned; the fields are the keys of ``preproc.clean``.
-
-    ``dparsf`` detrends, regresses the confounds and then filters, each on the result of the
-    one before. ``simultaneous`` removes trend, confounds and all frequencies outside the band
-    in one regression, so that no step brings back what another took out.
-    """
-
-    order: Literal["dparsf", "simultaneous"] = "dparsf"
-    low_hz: float = 0.01
-    high_hz: float = 0.08
 
 
 def clean_signals(signals: Floats, confounds: Floats, tr: float, options: CleanOptions) -> Floats:

@@ -6,12 +6,8 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import SignalError
+from notears_pfl.preproc.options import FRISTON_24, MOTION
 from notears_pfl.preproc.rigid import Floats
-
-MOTION = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
-FRISTON_24 = tuple(
-    f"{name}{suffix}" for suffix in ("", "_lag1", "_sq", "_lag1_sq") for name in MOTION
-)
 
 
 def friston24(motion: Floats) -> Floats:

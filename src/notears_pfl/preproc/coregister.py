@@ -12,25 +12,13 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
 
 from notears_pfl.geometry import rigid_matrix, transform
+from notears_pfl.preproc.options import CoregisterOptions
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats, about
 from notears_pfl.preproc.smooth import FWHM_PER_SIGMA
 
 # Least share of blurred brain at the points that are matched.
 IN_SIGHT, WITHIN = 0.05, 0.6
-
-
-@dataclass(frozen=True)
-class CoregisterOptions:
-    """How BOLD is brought to T1w; not in the configuration.
-
-    ``blur_mm`` lists the widths (FWHM) from coarse to fine; no blur is finer than a BOLD voxel.
-    """
-
-    blur_mm: tuple[float, ...] = (12.0, 7.0, 4.0)
-    separation_mm: float = 6.0
-    max_iterations: int = 40
-    tolerance_mm: float = 1e-3
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,15 @@ from notears_pfl.errors import ConfigError, PflError, SignalError
 from notears_pfl.io.images import read_image, write_image
 from notears_pfl.preproc import deepbet
 from notears_pfl.preproc.anatomical import AnatomicalSteps
-from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration
+from notears_pfl.preproc.coregister import Coregistration
 from notears_pfl.preproc.engines import Interface, engine_for, field_ants
 from notears_pfl.preproc.functional import FunctionalSteps
-from notears_pfl.preproc.realign import Motion, RealignOptions
+from notears_pfl.preproc.options import CoregisterOptions, NormaliseOptions, RealignOptions
+from notears_pfl.preproc.realign import Motion
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats, rigid_parameters
 from notears_pfl.preproc.tissues import TissueModel
-from notears_pfl.preproc.warp import Normalisation, NormaliseOptions
+from notears_pfl.preproc.warp import Normalisation
 
 Steps = Mapping[str, Callable[..., Any]]
 # How nipype says that a program is not installed.

@@ -1,9 +1,8 @@
 """The functional half of a subject: from raw volumes to the signals of brain points."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,21 @@ from scipy.ndimage import binary_erosion
 
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import transform
-from notears_pfl.preproc.clean import CleanOptions, clean_signals
-from notears_pfl.preproc.coregister import CoregisterOptions, Coregistration, coregister
+from notears_pfl.preproc.clean import clean_signals
+from notears_pfl.preproc.coregister import Coregistration, coregister
+from notears_pfl.preproc.options import (
+    CleanOptions,
+    CoregisterOptions,
+    FunctionalOptions,
+    RealignOptions,
+    SmoothOptions,
+)
 from notears_pfl.preproc.quality import run_figures, volume_figures
-from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
+from notears_pfl.preproc.realign import Motion, estimate_motion
 from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes, sample_volume
 from notears_pfl.preproc.rigid import Floats
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
-from notears_pfl.preproc.smooth import Kernel, smooth
+from notears_pfl.preproc.smooth import smooth, smoother
 from notears_pfl.preproc.volumes import check_volumes, drop_volumes
 from notears_pfl.preproc.warp import Normalisation
 
@@ -29,43 +35,6 @@ FINEST = 0.6
 N_AVERAGED = 24
 # Tissue masks for mean signals take voxels at least this pure.
 PURE = 0.95
-
-
-@dataclass(frozen=True)
-class ResampleOptions:
-    """The grid in MNI space and the order of the interpolating spline (``preproc.resample``)."""
-
-    voxel_mm: float = 3.0
-    order: int = 2
-
-
-@dataclass(frozen=True)
-class SmoothOptions:
-    """Width and kind of the smoothing kernel (``preproc.smooth``); 0 for none."""
-
-    fwhm_mm: float = 6.0
-    kernel: Kernel = "spm"
-
-    def smoother(self, grid: Grid) -> "partial[NDArray[np.float32]]":
-        """Smoothing of volumes on ``grid``; the identity for a width of 0."""
-        if self.fwhm_mm == 0:
-            return partial(np.asarray, dtype=np.float32)
-        return partial(smooth, voxel_mm=grid.voxel_mm, fwhm_mm=self.fwhm_mm, kernel=self.kernel)
-
-
-@dataclass(frozen=True)
-class FunctionalOptions:
-    """How a run is processed up to signals in MNI space.
-
-    Fields are keys under ``preproc``, but for ``realign`` and ``coregister``.
-    """
-
-    drop_volumes: int = 10
-    slice_timing: bool = True
-    motion_from: Literal["slice_timed", "raw"] = "slice_timed"
-    realign: RealignOptions = field(default_factory=RealignOptions)
-    coregister: CoregisterOptions = field(default_factory=CoregisterOptions)
-    resample: ResampleOptions = field(default_factory=ResampleOptions)
 
 
 @dataclass(frozen=True)
@@ -120,10 +89,11 @@ class Run:
         self, smoothing: SmoothOptions, confounds: Floats, tr: float, options: CleanOptions
     ) -> NDArray[np.float32]:
         """Smoothed and cleaned image (x, y, z, volumes); zero out of view and off the brain."""
-        smoother, inside = smoothing.smoother(self.grid), self.near & self.covered
-        reach = np.maximum(smoother(self.covered), 1e-6)
+        inside = self.near & self.covered
+        smoothed_volume = smoother(smoothing, self.grid.voxel_mm)
+        reach = np.maximum(smoothed_volume(self.covered), 1e-6)
         smoothed = np.stack(
-            [(smoother(self.volume(t)) / reach)[inside] for t in range(len(self.series))]
+            [(smoothed_volume(self.volume(t)) / reach)[inside] for t in range(len(self.series))]
         )
         image = np.zeros((*self.grid.shape, len(self.series)), dtype=np.float32)
         image[inside] = clean_signals(smoothed, confounds, tr, options).T

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.confounds import FRISTON_24, MOTION
-from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
-from notears_pfl.preproc.smooth import effective_fwhm_mm
-from notears_pfl.preproc.warp import NormaliseOptions
+from notears_pfl.preproc.options import (
+    FRISTON_24,
+    MOTION,
+    CleanOptions,
+    FunctionalOptions,
+    NormaliseOptions,
+    SmoothOptions,
+)
 
 # A model of head motion in words, by its number of regressors.
 MOTION_WORDS = {
@@ -120,7 +123,7 @@ def functional_methods(
 
 def roi_methods(smoothing: SmoothOptions, voxel_mm: float, atlas: str) -> dict[str, str]:
     """Sentences on smoothing and on the means over regions."""
-    effective = effective_fwhm_mm(smoothing.fwhm_mm, voxel_mm, smoothing.kernel)
+    effective = smoothing.effective_fwhm_mm(voxel_mm)
     return {
         "smooth": (
             "Data were not smoothed."

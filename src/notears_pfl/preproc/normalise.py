@@ -9,9 +9,10 @@ import SimpleITK
 from picsl_greedy import Greedy3D
 
 from notears_pfl.geometry import transform
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.resample import Grid, downsample
 from notears_pfl.preproc.rigid import Floats
-from notears_pfl.preproc.warp import Normalisation, NormaliseOptions
+from notears_pfl.preproc.warp import Normalisation
 
 # One thread, one seed and no jitter: the same bytes every time.
 REPEATABLE = "-V 0 -threads 1 -seed 1 -jitter 0"

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.confounds import MOTION
-from notears_pfl.preproc.functional import SmoothOptions, brain_on
+from notears_pfl.preproc.functional import brain_on
 from notears_pfl.preproc.methods import roi_methods
+from notears_pfl.preproc.options import MOTION, SmoothOptions
 from notears_pfl.preproc.quality import displacement_power, dvars_percent, run_figures
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.rigid import Floats

@@ -1,13 +1,11 @@
 """Quality figures of a run: framewise displacement, DVARS and temporal signal to noise."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import NotConvergedWarning
 from notears_pfl.geometry import rigid_matrix
 from notears_pfl.preproc.rigid import Floats
 
@@ -15,12 +13,6 @@ from notears_pfl.preproc.rigid import Floats
 MOVED_MM = 0.5
 POWER_RADIUS_MM = 50.0
 JENKINSON_RADIUS_MM = 80.0
-# Steps that may end before they converge, by the figure that says so.
-UNCONVERGED = {
-    "tissue_model_converged": "The model of the T1w image's tissues and bias did not converge",
-    "motion_converged": "The estimate of head motion did not converge in every volume",
-    "bold_t1w_converged": "The registration of BOLD to T1w did not converge",
-}
 
 
 def displacement_power(motion: Floats) -> Floats:
@@ -82,18 +74,3 @@ def run_figures(figures: pd.DataFrame, motion: Floats, series: Floats) -> Mappin
         "largest_translation_mm": float(np.abs(motion[:, :3]).max()),
         "largest_rotation_deg": float(np.degrees(np.abs(motion[:, 3:]).max())),
     }
-
-
-def warned_cautions(figures: Mapping[str, Any]) -> list[str]:
-    """Warn of the steps that did not converge, and give the warnings.
-
-    Such a result is often good: its quality figures and pictures tell.
-    """
-    cautions = [
-        f"{what}: look at the subject's figures."
-        for name, what in UNCONVERGED.items()
-        if figures.get(name) is False
-    ]
-    for caution in cautions:
-        warnings.warn(caution, NotConvergedWarning, stacklevel=2)
-    return cautions

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
 
 from notears_pfl.geometry import rigid_matrix, transform
+from notears_pfl.preproc.options import RealignOptions
 from notears_pfl.preproc.rigid import Floats, about, rigid_parameters
 from notears_pfl.preproc.smooth import FWHM_PER_SIGMA
 
@@ -21,22 +22,6 @@ from notears_pfl.preproc.smooth import FWHM_PER_SIGMA
 SPLINE = 2
 # Less blur than this, in voxels, leaves interpolation error in the estimate.
 FWHM_VOXELS = 1.4
-
-
-@dataclass(frozen=True)
-class RealignOptions:
-    """How motion is estimated; not in the configuration.
-
-    Blur is at least 1.4 voxels and points are at least a voxel apart, whatever is asked for.
-    ``quality`` is the share of the motion information kept when points are left out.
-    """
-
-    fwhm_mm: float = 6.0
-    separation_mm: float = 4.0
-    quality: float = 0.98
-    register_to_mean: bool = True
-    max_iterations: int = 32
-    tolerance_mm: float = 3e-3
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ SPM convolves the Gaussian with a linear B-spline: its "6 mm" has an effective w
 sqrt(6² + 8 ln2 · v²/6), 6.66 mm at voxels of 3 mm. nilearn samples the Gaussian itself.
 """
 
-from typing import Literal
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import correlate1d
 from scipy.special import erf
 
+from notears_pfl.preproc.options import Kernel, SmoothOptions
 from notears_pfl.preproc.rigid import Floats
 
-Kernel = Literal["spm", "gaussian"]
 FWHM_PER_SIGMA = float(np.sqrt(8 * np.log(2)))
 
 
@@ -44,13 +44,6 @@ def _second_difference(x: Floats, sigma: float) -> Floats:
     return integral(x + 1) - 2 * integral(x) + integral(x - 1)
 
 
-def effective_fwhm_mm(fwhm_mm: float, voxel_mm: float, kernel: Kernel) -> float:
-    """Width of the Gaussian that the kernel amounts to."""
-    if kernel == "gaussian":
-        return fwhm_mm
-    return float(np.sqrt(fwhm_mm**2 + 8 * np.log(2) * voxel_mm**2 / 6))
-
-
 def smooth(volume: Floats, voxel_mm: Floats, fwhm_mm: float, kernel: Kernel) -> NDArray[np.float32]:
     """Smooth the first three axes of ``volume``; zero is assumed outside it.
 
@@ -61,3 +54,10 @@ def smooth(volume: Floats, voxel_mm: Floats, fwhm_mm: float, kernel: Kernel) -> 
         weights = smoothing_kernel(fwhm_mm, float(width), kernel)
         smoothed = correlate1d(smoothed, weights, axis=axis, mode="constant")
     return smoothed
+
+
+def smoother(options: SmoothOptions, voxel_mm: Floats) -> "partial[NDArray[np.float32]]":
+    """Smoothing of volumes with voxels of this size; the identity for a width of 0."""
+    if options.fwhm_mm == 0:
+        return partial(np.asarray, dtype=np.float32)
+    return partial(smooth, voxel_mm=voxel_mm, fwhm_mm=options.fwhm_mm, kernel=options.kernel)

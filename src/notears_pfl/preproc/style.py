@@ -6,8 +6,12 @@ A setting left at ``style`` takes the style's value; any other value stands.
 from collections.abc import Mapping
 from typing import Any
 
-from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.functional import FunctionalOptions, ResampleOptions, SmoothOptions
+from notears_pfl.preproc.options import (
+    CleanOptions,
+    FunctionalOptions,
+    ResampleOptions,
+    SmoothOptions,
+)
 
 STYLES: Mapping[str, Mapping[str, Any]] = {
     # DPARSF: motion is estimated after slice timing, SPM's kernel, one step after the other.

@@ -1,8 +1,8 @@
 """Detrending, regression and ideal band-pass of signals (volumes, n)."""
 
 import numpy as np
+from numpy.fft import irfft, rfft
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.rigid import Floats

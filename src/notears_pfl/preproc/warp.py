@@ -31,25 +31,6 @@ class BrainTemplate:
 
 
 @dataclass(frozen=True)
-class NormaliseOptions:
-    """How brains are normalised; not in the configuration.
-
-    Registration works on voxels ``working_factor`` times as large as the largest edge of the
-    T1w image's, but no larger than 4 mm. Iterations are per level, from coarse to fine, each
-    twice as fine as the one before: three levels for working voxels below 3 mm, two below 6 mm,
-    one above. The smoothing of the update and of the whole field is in voxels, the ``radius``
-    of the correlation too.
-    """
-
-    working_factor: float = 2.0
-    affine_iterations: tuple[int, int, int] = (40, 10, 5)
-    warp_iterations: tuple[int, int, int] = (60, 20, 10)
-    radius: int = 2
-    smooth_update: float = 1.732
-    smooth_total: float = 0.7071
-
-
-@dataclass(frozen=True)
 class Normalisation:
     """The map from template to T1w: displacement v (x, y, z, 3) on a grid of the template.
 

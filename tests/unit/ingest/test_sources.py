@@ -12,7 +12,8 @@ from notears_pfl.cohort.tables import flow_table
 from notears_pfl.errors import CohortError, ConfigError
 from notears_pfl.ingest.participants import standard_participants
 from notears_pfl.ingest.sources import enrol_source
-from notears_pfl.io.tables import read_table, write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_table, write_table
 
 GROUPS = ("MDD", "HC")
 DX = ("depr", "control")

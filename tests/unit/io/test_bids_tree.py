@@ -4,8 +4,7 @@ import pytest
 
 from notears_pfl.errors import DatasetError, SignalError
 from notears_pfl.io.bids_tree import BidsTree
-from notears_pfl.io.sidecars import read_metadata
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import read_metadata, write_json
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from notears_pfl.errors import ConfigError, ImageError, SignalError, StorageError
 from notears_pfl.io.failures import mark_failure, naming, read_report
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 
 
 def test_a_failure_is_reported_with_its_reason_and_empty_outputs(tmp_path):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.io.sidecars import check_header, read_timing
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import check_header, read_timing, write_json
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.tables import read_relmat, read_table, write_json, write_table
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_relmat, read_table, write_table
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import pytest
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.anatomical import AnatomicalSteps, prepare_anatomy
 from notears_pfl.preproc.methods import anatomical_methods
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.resample import Grid, downsample
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation, NormaliseOptions
+from notears_pfl.preproc.warp import BrainTemplate, Normalisation
 
 from .toy import toy_head
 

@@ -5,13 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.clean import (
-    CleanOptions,
-    check_degrees_of_freedom,
-    clean_signals,
-    degrees_of_freedom,
-)
+from notears_pfl.preproc.clean import check_degrees_of_freedom, clean_signals, degrees_of_freedom
 from notears_pfl.preproc.confounds import friston24
+from notears_pfl.preproc.options import CleanOptions
 
 DPARSF = CleanOptions(order="dparsf")
 SIMULTANEOUS = CleanOptions(order="simultaneous")

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.confounds import FRISTON_24, MOTION, confound_design, friston24
+from notears_pfl.preproc.confounds import confound_design, friston24
+from notears_pfl.preproc.options import FRISTON_24, MOTION
 
 
 def test_friston24_equals_that_of_dparsf(reference_table):

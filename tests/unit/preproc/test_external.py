@@ -16,7 +16,7 @@ from notears_pfl.errors import ConfigError, SignalError
 from notears_pfl.geometry import rigid_matrix, transform
 from notears_pfl.preproc.choice import anatomical_engines, functional_engines
 from notears_pfl.preproc.external import map_from_lps, map_from_positions, world_from_fsl
-from notears_pfl.preproc.realign import RealignOptions
+from notears_pfl.preproc.options import RealignOptions
 from notears_pfl.preproc.resample import Grid
 
 OWN_ANATOMY = dict.fromkeys(("bias", "brain", "tissues", "normalise"), "own")

@@ -11,17 +11,18 @@ from scipy.ndimage import gaussian_filter1d
 
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.preproc.clean import CleanOptions, clean_signals
+from notears_pfl.preproc.clean import clean_signals
 from notears_pfl.preproc.coregister import Coregistration
-from notears_pfl.preproc.functional import (
-    OWN,
+from notears_pfl.preproc.functional import OWN, FunctionalSteps, prepare_run
+from notears_pfl.preproc.options import (
+    CleanOptions,
     FunctionalOptions,
-    FunctionalSteps,
+    RealignOptions,
     SmoothOptions,
-    prepare_run,
 )
-from notears_pfl.preproc.realign import Motion, RealignOptions, estimate_motion
+from notears_pfl.preproc.realign import Motion, estimate_motion
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.style import functional_options
 from notears_pfl.preproc.warp import Normalisation
 from notears_pfl.roi.extract import roi_means
@@ -87,8 +88,8 @@ def run(scan):
 
 def means_of(run):
     labels = regions_at(run.grid.points()).reshape(run.grid.shape)
-    smoother = SmoothOptions().smoother(run.grid)
-    return roi_means(run.series, run.near, labels, list(range(1, 9)), run.covered, smoother), labels
+    smooth = smoother(SmoothOptions(), run.grid.voxel_mm)
+    return roi_means(run.series, run.near, labels, list(range(1, 9)), run.covered, smooth), labels
 
 
 def test_planted_motion_is_found(scan, run):

@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.confounds import FRISTON_24, MOTION
 from notears_pfl.preproc.engines import ENGINES
-from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.methods import (
     PROGRAMS,
     anatomical_methods,
@@ -16,7 +13,14 @@ from notears_pfl.preproc.methods import (
     functional_methods,
     with_programs,
 )
-from notears_pfl.preproc.warp import NormaliseOptions
+from notears_pfl.preproc.options import (
+    FRISTON_24,
+    MOTION,
+    CleanOptions,
+    FunctionalOptions,
+    NormaliseOptions,
+    SmoothOptions,
+)
 
 ROOT = Path(__file__).parents[3]
 FIGURES = {"voxel_mm": 3.0, "slice_reference_time": 1.1875}

@@ -6,7 +6,8 @@ from numpy.testing import assert_array_equal
 
 from notears_pfl.geometry import centred_affine, grid_points
 from notears_pfl.preproc.normalise import normalise
-from notears_pfl.preproc.warp import Normalisation, NormaliseOptions, affine_only
+from notears_pfl.preproc.options import NormaliseOptions
+from notears_pfl.preproc.warp import Normalisation, affine_only
 
 from .toy import CENTRE_MM, left_handed, toy_texture
 

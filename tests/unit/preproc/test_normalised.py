@@ -6,8 +6,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.confounds import MOTION, friston24
+from notears_pfl.preproc.confounds import friston24
 from notears_pfl.preproc.normalised import non_steady_volumes, prepare_normalised_run
+from notears_pfl.preproc.options import MOTION
 from notears_pfl.preproc.quality import displacement_power
 
 from .test_functional import TR, means_of, run_of, scan  # noqa: F401

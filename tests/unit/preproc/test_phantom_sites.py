@@ -17,7 +17,8 @@ from notears_pfl.phantom.protocol import site_protocol
 from notears_pfl.phantom.scanner import acquire_bold, bold_affine, bold_scene
 from notears_pfl.phantom.signals import draw_series
 from notears_pfl.phantom.subject import SubjectOptions
-from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.options import RealignOptions
+from notears_pfl.preproc.realign import estimate_motion
 from notears_pfl.preproc.rigid import rigid_parameters
 from notears_pfl.seeds import stream
 

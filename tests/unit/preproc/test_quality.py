@@ -6,12 +6,12 @@ from numpy.testing import assert_allclose
 
 from notears_pfl.errors import NotConvergedWarning
 from notears_pfl.geometry import rigid_matrix
+from notears_pfl.preproc.cautions import warned_cautions
 from notears_pfl.preproc.quality import (
     displacement_jenkinson,
     displacement_power,
     dvars_percent,
     temporal_snr,
-    warned_cautions,
 )
 
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.ndimage import gaussian_filter
 
 from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.options import RealignOptions
+from notears_pfl.preproc.realign import estimate_motion
 from notears_pfl.preproc.resample import Grid, sample_volume
 
 

@@ -6,7 +6,8 @@ import pytest
 from nilearn.image import smooth_img
 from numpy.testing import assert_allclose
 
-from notears_pfl.preproc.smooth import effective_fwhm_mm, smooth
+from notears_pfl.preproc.options import SmoothOptions
+from notears_pfl.preproc.smooth import smooth
 
 
 def test_spm_smoothing_of_an_impulse_equals_that_of_spm(reference_image):
@@ -41,7 +42,7 @@ def test_the_variance_of_a_smoothed_impulse_is_that_of_the_effective_width(kerne
 
     x = 3.0 * (np.arange(61) - 30)
     variance = np.sum(profile * x**2) / profile.sum()
-    fwhm = effective_fwhm_mm(6.0, 3.0, kernel)
+    fwhm = SmoothOptions(6.0, kernel).effective_fwhm_mm(3.0)
     assert np.sqrt(8 * np.log(2) * variance) == pytest.approx(fwhm, rel=1e-3)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from notears_pfl.errors import ImageError, SignalError
 from notears_pfl.io.images import write_image
-from notears_pfl.io.tables import write_json
+from notears_pfl.io.sidecars import write_json
 from notears_pfl.preproc.subject import read_run
 
 

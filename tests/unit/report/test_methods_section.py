@@ -3,16 +3,20 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.preproc.clean import CleanOptions
-from notears_pfl.preproc.confounds import FRISTON_24, MOTION
-from notears_pfl.preproc.functional import FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.methods import (
     anatomical_methods,
     clean_methods,
     functional_methods,
     with_programs,
 )
-from notears_pfl.preproc.warp import NormaliseOptions
+from notears_pfl.preproc.options import (
+    FRISTON_24,
+    MOTION,
+    CleanOptions,
+    FunctionalOptions,
+    NormaliseOptions,
+    SmoothOptions,
+)
 from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
 
 from .toy import toy_findings

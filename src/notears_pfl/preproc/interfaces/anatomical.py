@@ -9,8 +9,8 @@ from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.interfaces.step import Step
 from notears_pfl.preproc.normalise import normalise
+from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
-from notears_pfl.preproc.warp import NormaliseOptions
 
 
 class ExtractBrainInput(BaseInterfaceInputSpec):

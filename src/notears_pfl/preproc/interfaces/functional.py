@@ -7,11 +7,12 @@ from nipype.interfaces.base import BaseInterfaceInputSpec, File, traits
 
 from notears_pfl.geometry import transform
 from notears_pfl.io.images import read_image, read_volume, write_image
-from notears_pfl.preproc.clean import CleanOptions, clean_signals
+from notears_pfl.preproc.clean import clean_signals
 from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.coregister import CoregisterOptions, coregister
+from notears_pfl.preproc.coregister import coregister
 from notears_pfl.preproc.interfaces.step import Step
-from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.options import CleanOptions, CoregisterOptions, RealignOptions
+from notears_pfl.preproc.realign import estimate_motion
 from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import smooth
