@@ -2,12 +2,14 @@
 
     python benchmarks/preproc_phantom.py [--sites COI HKH] [--reduction 1] [--artefact-percent 0]
 
-Prints per site, for both styles: the error of motion (all volumes, and those at rest), of BOLD to
-T1w and of T1w to MNI, the overlap of the brain masks, and the correlation of ROI series with the
-true ones as steps are added in the paper's order. Every correlation treats both series alike:
-``in band`` detrends and filters the found and the true one; ``cleaned`` regresses the Friston 24
-out of both as well, so that it shows what a step adds to the series that networks are learned
-from. ``fc_error`` is how far connectivity after cleaning is from the true one.
+Prints per site, for the default settings, for the paper's order to the letter and for ``modern``:
+the error of motion (all volumes, and those at rest), of BOLD to T1w and of T1w to MNI, the overlap
+of the brain masks, and the correlation of ROI series with the true ones as steps are added in the
+paper's order. Every correlation treats both series alike: ``in band`` detrends and filters the
+found and the true one; ``cleaned`` regresses the Friston 24 out of both as well, so that it shows
+what a step adds to the series that networks are learned from; ``cleaned_alike`` also smooths the
+true signals of the regions as the found ones were. ``fc_error`` is how far connectivity after
+cleaning is from the true one.
 """
 
 import argparse
@@ -41,7 +43,7 @@ from notears_pfl.preproc.realign import Motion, estimate_motion
 from notears_pfl.preproc.rigid import rigid_parameters
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import smoother
-from notears_pfl.preproc.style import STYLES, clean_options, functional_options, smooth_options
+from notears_pfl.preproc.style import clean_options, functional_options, smooth_options
 from notears_pfl.preproc.temporal import band_pass, detrend
 from notears_pfl.preproc.warp import BrainTemplate, Normalisation, affine_only
 from notears_pfl.roi.atlas import labels_at
@@ -110,7 +112,7 @@ def score_coregistration(run: Run, scan: Scan, dropped: int) -> float:
 
 
 class Subject:
-    """A scanned subject, its anatomy, and the motion that either style finds."""
+    """A scanned subject, its anatomy, and the motion found on either kind of volumes."""
 
     def __init__(self, scan: Scan, protocol: Protocol, head: Head, template, dropped: int):
         self.scan, self.protocol, self.head, self.template = scan, protocol, head, template
@@ -137,17 +139,29 @@ class Subject:
             FunctionalSteps(estimate_motion=lambda *_: found),
         )  # fmt: skip
 
-    def means(self, run: Run, smoothing: SmoothOptions) -> np.ndarray:
-        """Give the means of regions at least half in view."""
+    def means(self, run: Run, smoothing: SmoothOptions) -> tuple[np.ndarray, np.ndarray]:
+        """Give the means of regions at least half in view, of the run and of the true signals.
+
+        Of the true ones a voxel holds its region's, or nothing outside all regions.
+        """
         labels = labels_at(self.head.labels, self.head.affine, run.grid.points())
         labels, codes = labels.reshape(run.grid.shape), list(range(1, self.truth.shape[1] + 1))
         smooth = smoother(smoothing, run.grid.voxel_mm)
-        found = roi_means(run.series, run.near, labels, codes, run.covered, smooth)
+        signals = np.hstack([np.zeros((len(self.truth), 1)), self.truth])[:, labels[run.near]]
+        found, true = (
+            roi_means(series, run.near, labels, codes, run.covered, smooth)
+            for series in (run.series, signals)
+        )
         found[:, roi_coverage(labels, codes, run.covered) < 0.5] = np.nan
-        return found
+        return found, true
 
 
-def score_series(steps: dict[str, np.ndarray], subject: Subject, confounds, cleaning: CleanOptions):
+def score_series(
+    steps: dict[str, tuple[np.ndarray, np.ndarray]],
+    subject: Subject,
+    confounds: np.ndarray,
+    cleaning: CleanOptions,
+) -> pd.DataFrame:
     """Correlation with the truth, and error of connectivity, after each step."""
     tr, band = subject.protocol.repetition_time, (cleaning.low_hz, cleaning.high_hz)
 
@@ -162,29 +176,35 @@ def score_series(steps: dict[str, np.ndarray], subject: Subject, confounds, clea
         name: {
             "in_band": np.nanmean(correlations(in_band(series), in_band(subject.truth))),
             "cleaned": np.nanmean(correlations(clean(series), clean(subject.truth))),
+            "cleaned_alike": np.nanmean(correlations(clean(series), clean(alike))),
             "cleaned_truth_not": np.nanmean(correlations(clean(series), in_band(subject.truth))),
             "fc_error": np.sqrt(np.nanmean((np.corrcoef(clean(series).T) - true) ** 2)),
             "fc_error_without_friston24": np.sqrt(
                 np.nanmean((np.corrcoef(in_band(series).T) - true) ** 2)
             ),
         }
-        for name, series in steps.items()
+        for name, (series, alike) in steps.items()
     }
     return pd.DataFrame(rows).T
 
 
-def score_styles(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Motion and registration, and the series after each step, in both styles."""
+def score_settings(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Motion and registration, and the series after each step, under three settings."""
     registration, series = {}, {}
     unsmoothed = SmoothOptions(0.0)
     base = functional_options(settings)
     plain = subject.means(subject.run(replace(base, slice_timing=False), "none"), unsmoothed)
     timed = subject.means(subject.run(base, "none"), unsmoothed)
-    for style in STYLES:
-        chosen = {**settings, "style": style}
+    changes = {
+        "default": {},
+        "paper": {"style": "dparsf", "motion_from": "style"},
+        "modern": {"style": "modern", "motion_from": "style"},
+    }
+    for name, change in changes.items():
+        chosen = {**settings, **change}
         options, smoothing = functional_options(chosen), smooth_options(chosen)
         run, motion = subject.run(options, options.motion_from), subject.motion[options.motion_from]
-        registration[style] = {
+        registration[name] = {
             **score_motion(motion, subject.scan, subject.dropped),
             "bold_t1w_mm": score_coregistration(run, subject.scan, subject.dropped),
         }
@@ -195,7 +215,7 @@ def score_styles(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFrame
             f"smoothed_{smoothing.fwhm_mm:g}mm": subject.means(run, smoothing),
         }
         confounds = friston24(motion.parameters)
-        series[style] = score_series(steps, subject, confounds, clean_options(chosen))
+        series[name] = score_series(steps, subject, confounds, clean_options(chosen))
     return pd.DataFrame(registration), pd.concat(series)
 
 
@@ -235,7 +255,7 @@ def main() -> None:
             )  # fmt: skip
             dropped = config["preproc"]["drop_volumes"]
             subject = Subject(scan, protocol, head, template, dropped)
-            registration, series = score_styles(subject, config["preproc"])
+            registration, series = score_settings(subject, config["preproc"])
             print(f"\n{site}-{number}", score_anatomy(subject.anatomy, scan, head))
             print(registration.round(4).to_string())
             print(series.round(3).to_string(), flush=True)
