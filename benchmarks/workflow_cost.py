@@ -3,9 +3,10 @@
     OMP_NUM_THREADS=1 python benchmarks/workflow_cost.py [FOLDER]
 
 FOLDER is that of a finished study (the current one unless named). Planning is a dry run of
-config/srpbs.yaml, the paper's study of 713 subjects, on a release of empty files. The overhead of
-a job is what a script costs that imports what the rule's does and then does nothing. Rules are
-read from the tables that Snakemake's ``benchmark:`` leaves in logs/, disk from results/.
+config/srpbs.yaml, the paper's study of 713 subjects, on a release of empty files. The jobs of a
+subject are run on one phantom at full resolution; the overhead of a job is what a script costs that
+imports what the rule's does and then does nothing. Rules are read from the tables that Snakemake's
+``benchmark:`` leaves in logs/, disk from results/.
 """
 
 import ast
@@ -24,8 +25,13 @@ sys.path.insert(0, str(ROOT / "tests/workflow"))
 
 from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
 
-# CPU seconds of a subject's jobs at SRPBS size, by benchmarks/preproc_cost.py.
-WORK = {"anatomical": 11.0, "functional": 11.0, "clean_timeseries": 0.0}
+# The jobs of a subject, in turn, and a file that each makes.
+SUBJECT = "KUTMDD001"
+JOBS = {
+    "anatomical": f"results/preproc/sub-{SUBJECT}/anat/sub-{SUBJECT}_desc-preproc_T1w.json",
+    "functional": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-raw_timeseries.json",
+    "clean_timeseries": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-clean_timeseries.tsv",
+}
 N_EMPTY = 20
 
 
@@ -53,6 +59,21 @@ def imports_of(script: Path) -> str:
     return "\n".join(
         ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)
     )
+
+
+def jobs_of_a_subject(folder: Path) -> dict[str, float]:
+    """CPU seconds of each job of one phantom, without those of starting Snakemake."""
+    shutil.copytree(ROOT / "config", folder / "config")
+    (folder / "full.yaml").write_text("phantom: {spatial_reduction: 1}\n")
+    snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    study = ["--cores", "1", "--quiet", "all", "--configfile", "full.yaml", "--"]
+    inputs = ["--until", "phantom_subject", "brain_template", "atlas"]
+    cpu_seconds([*snakemake, *inputs, *study, *JOBS.values()], folder)
+    seconds = {}
+    for rule, made in JOBS.items():
+        all_of_it = cpu_seconds([*snakemake, *study, made], folder)
+        seconds[rule] = all_of_it - cpu_seconds([*snakemake, *study, made], folder)
+    return seconds
 
 
 def overhead(folder: Path, rule: str) -> float:
@@ -106,14 +127,16 @@ def main() -> None:
         print(f"dry run, 713 subjects: {planning(Path(folder)):.1f} CPU s")
         slurm = planning(Path(folder), "--profile", str(ROOT / "workflow/profiles/slurm"))
         print(f"the same for SLURM, in groups: {slurm:.1f} CPU s")
-    total = 0.0
-    for rule in WORK:
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = pd.Series(jobs_of_a_subject(Path(folder)), name="CPU s")
+    idle = {}
+    for rule in JOBS:
         with tempfile.TemporaryDirectory() as folder:
-            each = overhead(Path(folder), rule)
-        print(f"overhead of {rule}: {each:.2f} CPU s")
-        total += each
-    share = total / sum(WORK.values())
-    print(f"overhead of a subject's jobs: {total:.2f} CPU s, {share:.1%} of their work")
+            idle[rule] = overhead(Path(folder), rule)
+    table = jobs.to_frame().assign(overhead=idle)
+    table.loc["a subject"] = table.sum()
+    table["share of work"] = table["overhead"] / (table["CPU s"] - table["overhead"])
+    print("\njobs of a subject at full resolution\n", table.round(3), sep="")
     print("\nrules\n", rules(study), sep="")
     print("\ndisk\n", disk(study), sep="")
 
