@@ -33,6 +33,8 @@ JOBS = {
     "clean_timeseries": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-clean_timeseries.tsv",
 }
 N_EMPTY = 20
+# Subjects of the paper's study.
+N_SUBJECTS = 713
 
 
 def cpu_seconds(command: list[str], folder: Path) -> float:
@@ -51,6 +53,20 @@ def planning(folder: Path, *options: str) -> float:
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     study = ["--configfile", "config/srpbs.yaml", "--dry-run", "--quiet", "all"]
     return cpu_seconds([*snakemake, *options, *study], folder)
+
+
+def planning_of_empty_jobs(folder: Path) -> float:
+    """CPU seconds of a dry run of as many jobs of one input and one output each."""
+    (folder / "Snakefile").write_text(
+        f'rule all:\n    input: expand("{{n}}.4", n=range({N_SUBJECTS}))\n'
+        + "".join(
+            f"rule step{i}:\n"
+            + (f'    input: "{{n}}.{i - 1}"\n' if i > 1 else "")
+            + f'    output: "{{n}}.{i}"\n    shell: "touch {{output}}"\n'
+            for i in range(1, 5)
+        )
+    )
+    return cpu_seconds([sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "all"], folder)
 
 
 def imports_of(script: Path) -> str:
@@ -124,9 +140,13 @@ def main() -> None:
     """Print it all."""
     study = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     with tempfile.TemporaryDirectory() as folder:
-        print(f"dry run, 713 subjects: {planning(Path(folder)):.1f} CPU s")
+        ours = planning(Path(folder))
         slurm = planning(Path(folder), "--profile", str(ROOT / "workflow/profiles/slurm"))
-        print(f"the same for SLURM, in groups: {slurm:.1f} CPU s")
+    with tempfile.TemporaryDirectory() as folder:
+        empty = planning_of_empty_jobs(Path(folder))
+    print(f"dry run, {N_SUBJECTS} subjects: {ours:.1f} CPU s; for SLURM, in groups: {slurm:.1f}")
+    times = f"{ours / empty:.1f} and {slurm / empty:.1f} times"
+    print(f"as many jobs of one file each: {empty:.1f} CPU s, so ours take {times} that")
     with tempfile.TemporaryDirectory() as folder:
         jobs = pd.Series(jobs_of_a_subject(Path(folder)), name="CPU s")
     idle = {}
