@@ -24,7 +24,8 @@ run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
 	@snakemake --cores all --quiet host reason
 
-test: lint browser
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 lint browser
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m "not slow"
 
@@ -53,7 +54,8 @@ $(READY): requirements.lock
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip --disable-pip-version-check install -qq --require-hashes -r requirements.lock
+	@# What is never imported need not be compiled.
+	@$(BIN)/pip --disable-pip-version-check install -qq --no-compile --require-hashes -r requirements.lock
 	@$(BIN)/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
