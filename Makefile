@@ -54,8 +54,7 @@ $(READY): requirements.lock
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@# What is never imported need not be compiled.
-	@$(BIN)/pip --disable-pip-version-check install -qq --no-compile --require-hashes -r requirements.lock
+	@$(BIN)/pip --disable-pip-version-check install -qq --require-hashes -r requirements.lock
 	@$(BIN)/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
