@@ -77,7 +77,7 @@ class FunctionalOptions:
 
     drop_volumes: int = 10
     slice_timing: bool = True
-    motion_from: Literal["slice_timed", "raw"] = "slice_timed"
+    motion_from: Literal["slice_timed", "raw"] = "raw"
     realign: RealignOptions = field(default_factory=RealignOptions)
     coregister: CoregisterOptions = field(default_factory=CoregisterOptions)
     resample: ResampleOptions = field(default_factory=ResampleOptions)

@@ -76,7 +76,8 @@ def run_of(scan, steps=OWN, **changes):
     _, t1w_affine, brain, tissues = toy_head()
     grid = Grid(brain.shape, t1w_affine)
     identity = Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
-    options = replace(FunctionalOptions(drop_volumes=DROPPED), **changes)
+    paper = FunctionalOptions(drop_volumes=DROPPED, motion_from="slice_timed")
+    options = replace(paper, **changes)
     mask = (brain, t1w_affine)
     return prepare_run(bold, affine, TR, slice_times, tissues, grid, identity, mask, options, steps)
 

@@ -27,7 +27,9 @@ FIGURES = {"voxel_mm": 3.0, "slice_reference_time": 1.1875}
 
 
 def test_the_paper_steps_are_told_with_their_numbers():
-    told = functional_methods(FunctionalOptions(), SmoothOptions(), FIGURES, "AAL from aal.nii")
+    options = FunctionalOptions(motion_from="slice_timed")
+
+    told = functional_methods(options, SmoothOptions(), FIGURES, "AAL from aal.nii")
 
     assert told["drop_volumes"] == "The first 10 volumes were left out."
     assert "1.188 s" in told["slice_timing"]
@@ -38,7 +40,7 @@ def test_the_paper_steps_are_told_with_their_numbers():
 
 def test_what_was_not_done_is_told_too():
     figures = {**FIGURES, "slice_reference_time": None}
-    options = FunctionalOptions(motion_from="raw")
+    options = FunctionalOptions(motion_from="slice_timed")
 
     told = functional_methods(options, SmoothOptions(fwhm_mm=0), figures, "AAL")
 
@@ -63,8 +65,13 @@ def test_a_step_of_another_program_names_it_and_the_others_stay():
 @pytest.mark.parametrize(
     ("options", "reference_time", "timing", "basis"),
     [
-        (FunctionalOptions(), 1.1875, "mid-way, 1.188 s after", "the slice-timed volumes"),
-        (FunctionalOptions(motion_from="raw"), 1.1875, "each volume, by SPM", "as acquired"),
+        (
+            FunctionalOptions(motion_from="slice_timed"),
+            1.1875,
+            "mid-way, 1.188 s after",
+            "the slice-timed volumes",
+        ),
+        (FunctionalOptions(), 1.1875, "each volume, by SPM", "as acquired"),
         (FunctionalOptions(slice_timing=False), None, "timing was not corrected.", "as acquired"),
     ],
 )

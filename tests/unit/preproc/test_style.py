@@ -1,7 +1,11 @@
 """A style gives its values, and any setting that is spelled out stands."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+import yaml
+
+from notears_pfl.preproc.options import CleanOptions, FunctionalOptions, SmoothOptions
 from notears_pfl.preproc.style import clean_options, functional_options, smooth_options
 
 
@@ -47,3 +51,12 @@ def test_a_setting_that_is_spelled_out_stands(settings):
     assert clean_options(settings).order == "dparsf"
     assert smooth_options(settings).kernel == "gaussian"
     assert smooth_options(settings).fwhm_mm == 8
+
+
+def test_the_options_have_the_defaults_of_the_configuration():
+    config = Path(__file__).parents[3] / "config/config.yaml"
+    settings = yaml.safe_load(config.read_text())["preproc"]
+
+    assert functional_options(settings) == FunctionalOptions()
+    assert smooth_options(settings) == SmoothOptions()
+    assert clean_options(settings) == CleanOptions()
