@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import psutil
+import pytest
 
 from notears_pfl.federated.engine import site_command
 
@@ -41,6 +42,7 @@ def wait_for_text(path, text):
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_a_dropout_and_intruders_change_nothing(hospitals):
     root = hospitals.root
     foreign = root / "foreign_kits/sites/S2"
@@ -114,6 +116,7 @@ def test_ledgers_add_up_to_what_the_centre_counted(hospitals):
     assert hospitals.networks("ledger").tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
     agreed = {"without": "continue", "patience_s": 45}
     with hospitals.centre("without", hospitals.write_federation(**agreed)) as centre:
