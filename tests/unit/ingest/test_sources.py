@@ -22,10 +22,8 @@ SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
 
 def add_subject(dataset, name, **without):
     """Write empty images of a subject; ``t1w=False`` or ``bold=False`` leaves one out."""
-    for kind, path in {
-        "t1w": "anat/{}_T1w.nii.gz",
-        "bold": "func/{}_task-rest_bold.nii.gz",
-    }.items():
+    paths = {"t1w": "anat/{}_T1w.nii.gz", "bold": "func/{}_task-rest_bold.nii.gz"}
+    for kind, path in paths.items():
         file = dataset / name / path.format(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         if without.get(kind, True):
