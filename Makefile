@@ -17,7 +17,8 @@ help:
 	@echo "make browser install Chromium, which the tests of the report open (Debian, as root)"
 	@echo "make docs    rewrite the generated parts of the documentation"
 	@echo "make unlock  after a run was killed: cancel its jobs on a cluster, release its lock"
-	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock"
+	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock,"
+	@echo "             and those of the federated extra into constraints-federated.txt"
 	@echo "make clean   remove results and .venv"
 
 run: $(READY)
@@ -62,6 +63,11 @@ lock: $(READY)
 	@uv pip compile pyproject.toml --group dev --extra federated --universal --fork-strategy fewest \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --upgrade --quiet --output-file requirements.lock
+	@# What is already in the file stays as it is: the lock's versions, of what the extra brings.
+	@cp requirements.lock constraints-federated.txt
+	@uv pip compile pyproject.toml --extra federated --universal --fork-strategy fewest \
+	  --python-version 3.11 --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
+	  --quiet --output-file constraints-federated.txt
 
 docs: $(READY)
 	@python -m notears_pfl.io.settings_table

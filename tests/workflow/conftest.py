@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -22,6 +23,9 @@ TARGETS = (
 
 # The one subject whose cleaned image is made too.
 CLEAN_BOLD = "results/preproc/sub-COIHC001/func/sub-COIHC001_task-rest_space-MNI152_desc-clean_bold"
+
+# Of the study whose series are ready.
+SERIES_SITES, SERIES_GROUPS = ("PITT", "YALE"), ("ASD", "TC")
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,33 @@ def shrink(study):
     study.edit_config(phantom__spatial_reduction=3)
     few = {"n_volumes": "30", "phantom_patients": "2", "phantom_controls": "2"}
     study.edit_table("sites", lambda sites: sites.iloc[[0, 3]].assign(**few))
+    return study
+
+
+def with_series(study):
+    """Give it twenty subjects at two sites, with a few edges between the first regions."""
+    rng = np.random.default_rng(20230)
+    rows = [
+        (f"sub-{site}{group}{i}", site, group)
+        for site in SERIES_SITES for group in SERIES_GROUPS for i in range(5)
+    ]  # fmt: skip
+    participants = pd.DataFrame(rows, columns=["participant_id", "site", "group"])
+    participants.to_csv(study.path / "participants.tsv", sep="\t", index=False)
+    series = {}
+    for name, *_ in rows:
+        x = rng.normal(size=(100, 116))
+        for region in range(1, 6):
+            x[:, region] += 0.8 * x[:, region - 1]
+        series[name] = x
+    np.savez(study.path / "series.npz", **series)
+    study.edit_config(
+        source={
+            "kind": "timeseries", "participants": "participants.tsv", "series": "series.npz",
+            "site_column": "site", "group_column": "group",
+        },
+        groups=dict(zip(("patients", "controls"), SERIES_GROUPS, strict=True)),
+        network__estimator__kappa=1,
+    )  # fmt: skip
     return study
 
 

@@ -1,40 +1,42 @@
-"""The conda environments have the lock's versions and everything that their scripts import."""
+"""Environments and constraints: the lock's versions, and all that scripts and the extra need."""
 
 import ast
 import re
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
-from pathlib import Path
+from importlib.metadata import metadata, packages_distributions
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from notears_pfl.io.fingerprint import code_behind
 
-ROOT = Path(__file__).parents[2]
-# Packages that the environments name otherwise than their installed selves.
-CONDA_NAMES = {"matplotlib": "matplotlib-base", "picsl_greedy": "picsl-greedy"}
-DIST_NAMES = {conda: name for name, conda in CONDA_NAMES.items()}
+from ..conda.channel import CONDA_NAMES, with_dependencies
+from ..conda.stand_in import read_environment
+from .conftest import ROOT
+
+# Packages that the environments name otherwise than their installed selves, or modules.
+OTHER_NAMES = {**CONDA_NAMES, "picsl_greedy": "picsl-greedy"}
+DIST_NAMES = {conda: name for name, conda in OTHER_NAMES.items()}
 ENVIRONMENTS = sorted(path.name for path in (ROOT / "envs").glob("*.yaml"))
 RULE = re.compile(r"^rule (\w+):(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def locked_versions():
-    text = (ROOT / "requirements.lock").read_text()
-    return dict(re.findall(r"^([a-z0-9._-]+)==([^ ;\\]+)", text, re.MULTILINE))
+def versions(file):
+    """Version of each package that a file of requirements pins."""
+    text = (ROOT / file).read_text()
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^ ;\\\n]+)", text, re.MULTILINE))
+
+
+def asked_for(environment):
+    return read_environment(ROOT / "envs" / environment)
 
 
 def provided(environment):
-    """Version of each package of an environment, by its conda name."""
-    content = yaml.safe_load((ROOT / "envs" / environment).read_text())
-    assert "conda-forge" in content["channels"]
-    flat = []
-    for entry in content["dependencies"]:
-        flat += entry["pip"] if isinstance(entry, dict) else [entry]
-    return dict(re.match(r"([\w.-]+)\s*=*\s*(\S*)", entry).groups() for entry in flat)
+    """Names of the packages that an environment asks for."""
+    asked = asked_for(environment)
+    return {re.match(r"[\w.-]+", line)[0] for line in asked.packages + asked.by_pip}
 
 
 def rules():
@@ -67,22 +69,7 @@ def test_an_environment_provides_what_its_script_imports(script, environment):
         distributions.get(module, [module])[0].lower() for module in third_party_imports(script)
     }
 
-    assert {CONDA_NAMES.get(name, name) for name in needed} <= set(provided(environment))
-
-
-def with_dependencies(names):
-    """List the packages that come along when ``names`` are installed, themselves included."""
-    reached, waiting = set(), {canonicalize_name(name) for name in names}
-    while waiting:
-        name = waiting.pop()
-        reached.add(name)
-        try:
-            needed = [Requirement(line) for line in requires(name) or []]
-        except PackageNotFoundError:
-            continue
-        wanted = {r.name for r in needed if not r.marker or r.marker.evaluate({"extra": ""})}
-        waiting |= {canonicalize_name(name) for name in wanted} - reached
-    return reached
+    assert {OTHER_NAMES.get(name, name) for name in needed} <= provided(environment)
 
 
 # Imports what stands on its input, in a Python that has forgotten all but some packages.
@@ -127,16 +114,62 @@ def test_the_scripts_of_an_environment_import_with_nothing_else_installed(enviro
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_an_environment_has_the_versions_of_the_lock(environment):
-    locked = {CONDA_NAMES.get(name, name): v for name, v in locked_versions().items()}
+def test_an_environment_names_no_channel_but_conda_forge(environment):
+    # From 26.7 on conda takes nodefaults, which was a switch, for a channel, and does not find it.
+    assert asked_for(environment).channels == ["conda-forge"]
 
-    for name, version in provided(environment).items():
-        if name not in ("python", "pip"):
-            assert locked[name] == version, name
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_an_environment_pins_major_and_minor_versions_as_the_lock_has_them(environment):
+    # Not the patch: conda-forge may not have it yet, and then there is no solution.
+    locked = {CONDA_NAMES.get(name, name): v for name, v in versions("requirements.lock").items()}
+    packages = set(asked_for(environment).packages) - {"pip", "python =3.11"}
+
+    pins = {
+        name: ".".join(locked[name].split(".")[:2]) for name in provided(environment) & {*locked}
+    }
+    assert packages
+    for line in packages:
+        name, version = line.split(" =")
+        assert version == pins[name], line
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_what_pip_adds_to_an_environment_is_pinned_exactly(environment):
+    locked = versions("requirements.lock")
+
+    for line in asked_for(environment).by_pip:
+        name, version = line.split("==")
+        assert version == locked[name], line
 
 
 def test_the_lock_has_hashes_and_no_address():
     text = (ROOT / "requirements.lock").read_text()
 
     assert "://" not in text
-    assert text.count("--hash=sha256:") > len(locked_versions()) > 50
+    assert text.count("--hash=sha256:") > len(versions("requirements.lock")) > 50
+
+
+def test_the_constraints_of_the_federated_extra_are_the_versions_of_the_lock():
+    constrained = versions("constraints-federated.txt")
+
+    assert "://" not in (ROOT / "constraints-federated.txt").read_text()
+    assert constrained.items() <= versions("requirements.lock").items(), "run make lock"
+
+
+def test_the_constraints_name_all_that_the_federated_extra_installs():
+    lines = [Requirement(line) for line in metadata("notears-pfl").get_all("Requires-Dist")]
+    extra = {r.name for r in lines if not r.marker or r.marker.evaluate({"extra": "federated"})}
+
+    installed = with_dependencies(extra)
+
+    assert {"nvflare", "cryptography", "grpcio", "pandas"} <= installed
+    assert installed <= versions("constraints-federated.txt").keys(), "run make lock"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/federated.md"])
+def test_the_extra_is_installed_with_its_constraints(page):
+    commands = re.findall(r"pip install .*\[federated\].*", (ROOT / page).read_text())
+
+    assert commands
+    assert all("-c constraints-federated.txt" in command for command in commands)

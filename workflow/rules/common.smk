@@ -1,5 +1,6 @@
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 # A job has one core. Linear algebra on more would fight over them, and round differently.
@@ -14,6 +15,21 @@ sys.path.insert(0, str(SRC))
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+
+# Jobs may have environments of their own; the plan is made in Snakemake's Python.
+PLANNING = {
+    "jsonschema": "jsonschema",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "yaml": "pyyaml",
+}
+LACKING = [package for module, package in PLANNING.items() if find_spec(module) is None]
+if LACKING:
+    raise WorkflowError(
+        f"{sys.executable}: the Python that runs Snakemake needs {', '.join(PLANNING.values())} "
+        f"to plan a study, with --use-conda as well; it lacks {', '.join(LACKING)}. Install what "
+        f"is missing: {sys.executable} -m pip install {' '.join(LACKING)}"
+    )
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint

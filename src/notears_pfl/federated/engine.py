@@ -22,6 +22,7 @@ from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.study import Federation, read_status
 from notears_pfl.io.sidecars import write_json
 
+PACKAGE_PARENT = Path(__file__).parents[2]
 STOP_S = 10
 STOPPING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -35,6 +36,9 @@ def running(
     variables = {**os.environ, **environment}
     # One thread each: the sums of linear algebra then do not depend on the machine's cores.
     variables |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    # New Pythons do not inherit sys.path, and in a conda environment the package is not installed.
+    paths = [str(PACKAGE_PARENT), variables.get("PYTHONPATH")]
+    variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     with log.open("ab") as output:
         process = subprocess.Popen(
             command, env=variables, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

@@ -7,6 +7,8 @@ import sys
 import psutil
 import pytest
 
+from notears_pfl.federated.engine import running
+
 # Runs a process as the centre runs its server, and says which.
 PROGRAM = """
 import signal, sys, time
@@ -59,3 +61,14 @@ def test_a_command_under_nohup_outlives_its_terminal(started):
     with pytest.raises(subprocess.TimeoutExpired):
         program.wait(1)
     assert child.is_running()
+
+
+def test_a_process_finds_our_package_where_it_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "of-the-user")
+    program = "import sys, notears_pfl; print(notears_pfl.__version__, *sys.path)"
+
+    # Without what is installed, as in a conda environment.
+    with running([sys.executable, "-S", "-c", program], {}, tmp_path / "log") as process:
+        assert process.wait(30) == 0, (tmp_path / "log").read_text()
+
+    assert "of-the-user" in (tmp_path / "log").read_text()
