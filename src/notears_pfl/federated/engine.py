@@ -16,7 +16,8 @@ from types import FrameType
 import psutil
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.federated.executor import SITE_FILE
+from notears_pfl.federated import gate
+from notears_pfl.federated.gate import SITE_FILE
 from notears_pfl.federated.kits import CLASSES, ORGANISATION, centre_of, certified_name
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.study import Federation, read_status
@@ -68,22 +69,22 @@ def running(
                 member.kill()
 
 
-def _command(kind: str, kit: Path, *settings: str) -> list[str]:
-    """NVFLARE's own start command, as in a kit's start.sh."""
-    module = f"nvflare.private.fed.app.{kind}.{kind}_train"
+def _arguments(kind: str, kit: Path, *settings: str) -> list[str]:
+    """Arguments of NVFLARE's own start command, as in a kit's start.sh."""
     values = ("secure_train=true", f"org={ORGANISATION}", "config_folder=config", *settings)
-    arguments = ("-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values)
-    return [sys.executable, "-u", "-m", module, *arguments]
+    return ["-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values]
 
 
 def server_command(kit: Path) -> list[str]:
     """Start the centre's server."""
-    return _command("server", kit)
+    module = "nvflare.private.fed.app.server.server_train"
+    return [sys.executable, "-u", "-m", module, *_arguments("server", kit)]
 
 
 def site_command(kit: Path, name: str) -> list[str]:
     """Start a site's client under a name; the centre lets no name in but the certificate's."""
-    return _command("client", kit, f"uid={name}")
+    arguments = _arguments("client", kit, f"uid={name}")
+    return [sys.executable, "-u", "-m", gate.__name__, "client", *arguments]
 
 
 def run_site(kit: Path, site_file: Path) -> int:

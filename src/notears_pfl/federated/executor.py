@@ -20,6 +20,7 @@ from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 from nvflare.fuel.f3.message import Message
 
 from notears_pfl.federated.border import Border, refuse_all
+from notears_pfl.federated.gate import CHANNEL, SITE_FILE, TOPIC
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.runs import LEDGER, record_run
@@ -27,10 +28,7 @@ from notears_pfl.federated.samples import bring_samples
 from notears_pfl.federated.seal import AUTHORITY, Examiner
 from notears_pfl.federated.statement import write_statement
 
-CHANNEL, TOPIC = "notears_pfl", "bundle"
 SEAL = "notears_pfl_seal"
-# Where the site's own process finds its file; {site} stands for the name in its certificate.
-SITE_FILE = "NOTEARS_PFL_SITE_FILE"
 
 
 def bundle_of(message: Message) -> bytes:
