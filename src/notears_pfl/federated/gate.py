@@ -37,6 +37,7 @@ from nvflare.fuel.f3.streaming.stream_const import (
     STREAM_ERROR_TOPIC,
     StreamHeaderKey,
 )
+from nvflare.private.admin_defs import Message as AdministrativeMessage
 from nvflare.private.admin_defs import error_reply
 from nvflare.private.defs import CellChannel, RequestHeader, TrainingTopic, new_cell_message
 from nvflare.private.fed.client.admin import FedAdminAgent
@@ -117,6 +118,21 @@ def _is_of_a_fit(message: Message) -> bool:
     return not {(channel, topic), (channel, ANY)}.isdisjoint(FROM_CENTRE)
 
 
+def is_of_a_job(message: Message) -> bool:
+    """Whether an administrative request is about one job, and of whom it may come from.
+
+    The centre starts, follows and ends jobs; how its job is, only the site's own process says.
+    """
+    asked = message.payload
+    if not isinstance(asked, AdministrativeMessage):
+        return False
+    job = asked.get_header(RequestHeader.JOB_ID)
+    asker = FQCN.split(message.get_header(MessageHeaderKey.ORIGIN))[0]
+    is_centre = asker == FQCN.ROOT_SERVER
+    is_own_business = asked.topic == TrainingTopic.NOTIFY_JOB_STATUS
+    return is_centre != is_own_business and (job is None or bool(JOB.fullmatch(str(job))))
+
+
 def _asked_for(message: Message) -> tuple[str, str]:
     """Channel and topic of a request; of a stream, those of what it carries."""
     names = (MessageHeaderKey.CHANNEL, MessageHeaderKey.TOPIC)
@@ -153,15 +169,9 @@ def close_gate(record: Record) -> None:
         receive(cell, endpoint, connection, message)
 
     def guarded_dispatch(agent: Any, request: Message) -> Message:
-        asked = request.payload
-        topic, job = str(asked.topic), asked.get_header(RequestHeader.JOB_ID)
-        asker = FQCN.split(request.get_header(MessageHeaderKey.ORIGIN))[0]
-        from_centre = asker == FQCN.ROOT_SERVER
-        # Only the site's own job says how it is.
-        may_ask = from_centre != (topic == TrainingTopic.NOTIFY_JOB_STATUS)
-        if topic in agent.processors and may_ask and (job is None or JOB.fullmatch(str(job))):
+        if is_of_a_job(request) and request.payload.topic in agent.processors:
             return dispatch(agent, request)
-        _refuse(record, request, topic)
+        _refuse(record, request, str(getattr(request.payload, "topic", "unreadable")))
         return new_cell_message({}, error_reply("refused"))
 
     def job_command(launcher: Any, job_meta: dict[str, Any], fl_ctx: Any) -> str:
@@ -178,18 +188,17 @@ def close_gate(record: Record) -> None:
 
 def _refuse(record: Record, message: Message, what: str) -> None:
     asker = str(message.get_header(MessageHeaderKey.ORIGIN, ""))
-    destination = FQCN.split(str(message.get_header(MessageHeaderKey.DESTINATION, "")))
+    _, *below = FQCN.split(str(message.get_header(MessageHeaderKey.DESTINATION, "")))
+    run = below[0] if below and JOB.fullmatch(below[0]) else ""
     size = message.get_header(MessageHeaderKey.PAYLOAD_LEN)
-    logger.warning("refused a request of %r for %r", asker[:80], what[:80])
-    run = destination[1] if len(destination) > 1 else ""
     record(asker, run, what, size if type(size) is int else 0)
 
 
 class Refusals:
     """Records refusals in the site's ledger; one that cannot be recorded is refused all the same.
 
-    From ``MOST`` on, only every doubling of their number is recorded: a flood of requests must not
-    fill the site's disk.
+    From ``MOST`` on, only every doubling of their number is recorded and logged: a flood of
+    requests must not fill the site's disk.
     """
 
     def __init__(self) -> None:
@@ -202,6 +211,7 @@ class Refusals:
             n = self._count
             if n > MOST and n & (n - 1):
                 return
+            logger.warning("refused %r to %r (%d refused so far)", what[:80], asker[:80], n)
             try:
                 rules = read_rules(os.environ[SITE_FILE])
                 ledger = Ledger(rules.records / LEDGER, run)
@@ -212,7 +222,6 @@ class Refusals:
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)
     role = sys.argv.pop(1)
     close_gate(Refusals())
     runpy.run_module(MODULES[role], run_name="__main__", alter_sys=True)

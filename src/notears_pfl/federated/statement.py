@@ -63,6 +63,7 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
         "Images, time series, names, ages, diagnoses and all other data of single persons.",
         "",
         *_refused(refused),
+        *_cut_off(ledger.attrs.get("cut_off", 0)),
         "## What the centre can learn",
     ]
     # What holds is what the site's file said at the time of a run, not what it says today.
@@ -91,6 +92,13 @@ def _refused(refused: pd.DataFrame) -> list[str]:
     counts = refused["kind"].value_counts(sort=False)
     rows = [f"- {kind.removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
     return [*lines, f"{len(refused)} such requests were made. Ask who made them:", "", *rows, ""]
+
+
+def _cut_off(n_lines: int) -> list[str]:
+    if not n_lines:
+        return []
+    lines = "1 line of the ledger was" if n_lines == 1 else f"{n_lines} lines of the ledger were"
+    return [f"{lines} cut off when the disk was full. Such a message was refused: none left.", ""]
 
 
 def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:
