@@ -83,7 +83,7 @@ class Courier:
         self._counts: list[Any] = [None] * len(self._sites)
         self._variances: dict[int, Array] = {}
         # By site: the farthest that its weights went beside what they can (``protocol.excess``).
-        self._excess: Counter[int] = Counter()
+        self._excess: dict[int, float] = {}
         numbers = range(len(self._sites))
         for k in numbers:
             self._prepare(k, "plan", (dict(plan),))
@@ -117,7 +117,8 @@ class Courier:
             self._variances |= {k: description.variances for k, description in found.items()}
         if request == "step":
             for k, (W, _) in found.items():
-                self._excess[k] = max(self._excess[k], excess(W, *self._terms(k, arguments[k])))
+                now = excess(W, *self._terms(k, arguments[k]))
+                self._excess[k] = max(self._excess.get(k, 0.0), now)
         return found
 
     def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
@@ -227,7 +228,8 @@ class Courier:
             try:
                 check_answer(asked, message.values[0], self._n_rois)
                 if asked == "step":
-                    check_step(*message.values[0], *self._terms(k, values))
+                    W, loss = message.values[0]
+                    check_step(W, loss, *self._terms(k, values))
             except MessageError as error:
                 msg = f"site {name}: {words_of_others(str(error))}. The state is saved."
                 raise MessageError(msg) from error

@@ -131,9 +131,7 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
                 msg = f"variances must be at most {LARGEST_VARIANCE:g}; found larger ones"
                 raise MessageError(msg)
             _whole("n", value.n, 2, MOST_SAMPLES)
-            if type(value.has_samples) is not bool:
-                msg = f"has_samples must be true or false; found {value.has_samples!r}"
-                raise MessageError(msg)
+            _flag("has_samples", value.has_samples)
         case "split" | "begin", None:
             return
         case "step", (W, loss):
@@ -189,6 +187,12 @@ def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = F
 def _whole(name: str, value: Any, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
         msg = f"{name} must be a whole number from {low} to {high}; found {str(value)[:40]!r}"
+        raise MessageError(msg)
+
+
+def _flag(name: str, value: Any) -> None:
+    if type(value) is not bool:
+        msg = f"{name} must be true or false; found {str(value)[:40]!r}"
         raise MessageError(msg)
 
 

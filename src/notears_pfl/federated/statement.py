@@ -90,7 +90,7 @@ def _refused(refused: pd.DataFrame) -> list[str]:
     if refused.empty:
         return [*lines, "None was made.", ""]
     counts = refused["kind"].value_counts(sort=False)
-    rows = [f"- {kind.removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
+    rows = [f"- {str(kind).removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
     return [*lines, f"{len(refused)} such requests were made. Ask who made them:", "", *rows, ""]
 
 

@@ -39,23 +39,28 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
     assert "Their medians differ: S0 " in str(no.value)
 
 
-def test_a_site_is_not_blamed_for_weights_that_another_drove_up(hospitals, monkeypatch):
-    """S1 sends weights below the largest that are taken; the others have to answer for them."""
-    courier, exchange = hospitals.courier(), hospitals.exchange
+@pytest.mark.parametrize("step", [0.9, 1.9])
+def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospitals, step):
+    """S1 goes as far from V as no single answer can be refused for, and stays below the largest."""
+    courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
 
     def growing(bundles):
+        requests = [message for message, _ in decode(bundles["S1"])]
+        begun.update({"D": m.values[0] for m in requests if m.kind == "begin"})
         answers = dict(exchange(bundles))
-        request, answer = (decode(data["S1"])[-1][0] for data in (bundles, answers))
-        if request.kind == "step" and request.round > 3:
-            size = min(2.3 * np.abs(request.values[0]).max(), 4e5)
-            last = Message("answer", answer.round, answer.basis, ((size * (1 - np.eye(8)), 1.0),))
-            earlier = [m for m, _ in decode(answers["S1"])[:-1]]
-            answers["S1"] = b"".join(map(encode, [*earlier, last]))
+        *earlier, answer = [message for message, _ in decode(answers["S1"])]
+        if requests[-1].kind == "step" and requests[-1].round > 3:
+            (V, rho), root = requests[-1].values, np.sqrt(begun["D"])[:, None]
+            reach = np.sqrt((1 + rho * ((root * V) ** 2).sum(axis=0)) / rho / 7)
+            W = (V + step * reach / root) * (1 - np.eye(8))
+            W *= min(1.0, 9e5 / (np.abs(W) * root / root.T).max())
+            answer = Message("answer", answer.round, answer.basis, ((W, 1.0),))
+            answers["S1"] = b"".join(map(encode, [*earlier, answer]))
         return answers
 
     courier._exchange = growing
 
-    with pytest.raises(FederatedError, match=r"site S1: "):
+    with pytest.raises(FederatedError, match="site S1: the weights of all sites grew"):
         fitted(courier, hospitals)
 
 
