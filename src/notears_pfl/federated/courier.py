@@ -20,8 +20,8 @@ from notears_pfl.federated.protocol import (
     PREPARATIONS,
     check_answer,
     check_step,
-    excess,
     is_led_astray,
+    largest_weight,
 )
 from notears_pfl.model.types import Array
 
@@ -82,8 +82,8 @@ class Courier:
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._sites)
         self._variances: dict[int, Array] = {}
-        # By site: the farthest that its weights went beside what they can (``protocol.excess``).
-        self._excess: dict[int, float] = {}
+        # By site: the largest weight of its last step.
+        self._largest: dict[int, float] = {}
         numbers = range(len(self._sites))
         for k in numbers:
             self._prepare(k, "plan", (dict(plan),))
@@ -117,8 +117,7 @@ class Courier:
             self._variances |= {k: description.variances for k, description in found.items()}
         if request == "step":
             for k, (W, _) in found.items():
-                now = excess(W, *self._terms(k, arguments[k]))
-                self._excess[k] = max(self._excess.get(k, 0.0), now)
+                self._largest[k] = largest_weight(W, self._prepared[k]["begin"].values[0])
         return found
 
     def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
@@ -130,11 +129,10 @@ class Courier:
         """Stop before an honest site has to answer for weights that another drove up."""
         terms = {k: self._terms(k, values) for k, values in arguments.items()}
         if any(is_led_astray(V, D) for V, _, D, _ in terms.values()):
-            farthest = max(self._excess, key=lambda k: self._excess[k])
+            foremost = max(self._largest, key=lambda k: self._largest[k])
             msg = (
-                f"site {self._sites[farthest]}: the weights of all sites grew without bound, and "
-                "its own went farthest from what it was asked. See what it brings. The state is "
-                "saved."
+                f"site {self._sites[foremost]}: the weights of all sites grew without bound, and "
+                "its own are the largest. See what it brings. The state is saved."
             )
             raise FederatedError(msg)
 

@@ -63,8 +63,8 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
     # What is too large to be squared is infinite, and refused.
     with np.errstate(over="ignore"):
         at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
-        largest = float((np.abs(W) * root / root.T).max())
-    if largest > LARGEST_WEIGHT or excess(W, V, rho, D, variances) > SLACK:
+        distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
+    if largest_weight(W, D) > LARGEST_WEIGHT or np.any(distance > SLACK * at_zero):
         msg = (
             "answer to 'step': W is larger than samples with this site's variances can make it; "
             f"found a weight of {np.abs(W).max():.3g}"
@@ -75,13 +75,11 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
         raise MessageError(msg)
 
 
-def excess(W: Array, V: Array, rho: float, D: Array, variances: Array) -> float:
-    """How far W is from V beside what a minimiser can be: at most 1 where all is told truly."""
+def largest_weight(W: Array, D: Array) -> float:
+    """Largest weight in units of √(D_j/D_i), in which weights have none."""
     root = np.sqrt(D)[:, None]
     with np.errstate(over="ignore"):
-        at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
-        distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
-        return float((distance / at_zero).max())
+        return float((np.abs(W) * root / root.T).max())
 
 
 def is_led_astray(V: Array, D: Array) -> bool:
