@@ -95,9 +95,11 @@ def provision(federation: Federation, out: Path) -> None:
     _restrict(out / "centre/server", "centre")
     for site in federation.sites:
         _restrict(out / "sites" / site, "site")
+    for script in out.rglob("*.sh"):
+        # NVFLARE's own would start a site without the gate.
+        script.unlink()
     for path in out.rglob("*"):
-        # The owner keeps the right to run a script.
-        path.chmod(0o700 if path.is_dir() else path.stat().st_mode & 0o700)
+        path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def _forget_keys(path: Path) -> None:

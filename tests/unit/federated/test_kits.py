@@ -51,7 +51,10 @@ def test_only_their_owner_can_read_kits(kits):
 
     assert readable == []
     assert (kits / "authority/cert.json").stat().st_mode & 0o777 == 0o600
-    assert os.access(kits / "sites/S0/startup/start.sh", os.X_OK)
+
+
+def test_kits_have_no_script_that_starts_a_site_without_its_gate(kits):
+    assert list(kits.rglob("*.sh")) == []
 
 
 def test_the_folder_is_closed_before_anything_is_in_it(tmp_path, monkeypatch):

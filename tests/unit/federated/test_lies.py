@@ -46,11 +46,11 @@ def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospita
 
     def growing(bundles):
         requests = [message for message, _ in decode(bundles["S1"])]
-        begun.update({"D": m.values[0] for m in requests if m.kind == "begin"})
+        begun.update({m.kind: m.values[0] for m in requests if m.kind == "begin"})
         answers = dict(exchange(bundles))
         *earlier, answer = [message for message, _ in decode(answers["S1"])]
         if requests[-1].kind == "step" and requests[-1].round > 3:
-            (V, rho), root = requests[-1].values, np.sqrt(begun["D"])[:, None]
+            (V, rho), root = requests[-1].values, np.sqrt(begun["begin"])[:, None]
             reach = np.sqrt((1 + rho * ((root * V) ** 2).sum(axis=0)) / rho / 7)
             W = (V + step * reach / root) * (1 - np.eye(8))
             W *= min(1.0, 9e5 / (np.abs(W) * root / root.T).max())
