@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from notears_pfl.errors import StorageError
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
@@ -18,9 +19,13 @@ logger = logging.getLogger(__name__)
 Bring = Callable[[Mapping[str, Any]], Brought]
 
 
-def refuse_all(data: bytes) -> bytes:
-    """Refuse every bundle, at a site that could not begin its records."""
-    return encode(Message("refusal", -1, -1, ("the site cannot start; its own log says why.",)))
+CANNOT_START = "the site cannot start; its own log says why."
+CANNOT_RECORD = "the site cannot write its records (is its disk full?), so nothing leaves it."
+
+
+def refusal_of_all(reason: str) -> bytes:
+    """Refusal of a bundle that stands in no ledger: it tells nothing of the site's data."""
+    return encode(Message("refusal", -1, -1, (reason,)))
 
 
 class Border:
@@ -43,7 +48,17 @@ class Border:
         self._D: Array | None = None
 
     def handle(self, data: bytes) -> bytes:
-        """Answer a bundle: one answer per request, up to the first that is refused."""
+        """Answer a bundle: one answer per request, up to the first that is refused.
+
+        What cannot be recorded does not leave.
+        """
+        try:
+            return self._handle(data)
+        except StorageError:
+            logger.exception("the ledger cannot be written")
+            return refusal_of_all(CANNOT_RECORD)
+
+    def _handle(self, data: bytes) -> bytes:
         try:
             requests = decode(data)
         except MessageError as error:
@@ -93,6 +108,8 @@ class Border:
         except (RefusedError, MessageError) as error:
             logger.warning("refused: %s", error)
             return self._refusal(request, str(error))
+        except StorageError:
+            raise
         except Exception:
             logger.exception("request %r failed", request.kind)
             return self._refusal(request, "the site failed to answer; its own log says why.")

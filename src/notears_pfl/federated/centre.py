@@ -6,7 +6,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.engine import running, server_command, write_job
-from notears_pfl.federated.kits import certified_name, settle_server
+from notears_pfl.federated.kits import certified_name, refuse_expired, settle_server
 from notears_pfl.federated.study import Federation, read_status
 
 START_S = 120
@@ -35,6 +36,7 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
     it goes on from its state.
     """
     _refuse_other_centre(kits, federation)
+    _look_at_expiry(kits)
     _refuse_taken_port(federation)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "state/server.log"
@@ -42,16 +44,19 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
     with running(server_command(kits / "server"), {}, log) as server:
         session = _session(kits / "operator", federation, server, log)
         try:
-            _fit_until_done(session, federation, out)
+            _fit_until_done(session, federation, out, partial(_look_at_expiry, kits))
         finally:
             session.close()
 
 
-def _fit_until_done(session: Session, federation: Federation, out: Path) -> None:
+def _fit_until_done(
+    session: Session, federation: Federation, out: Path, look: Callable[[], None] = lambda: None
+) -> None:
     sites, since, progress, failures = list(federation.sites), 0.0, -1, 0
     # Sites that did not answer the last fit, and since when they have not.
     silent: dict[str, float] = {}
     while True:
+        look()
         late = _wait_for(session, sites, since, silent, federation.patience_s)
         if late:
             sites, since, silent = remaining(federation, sites, late), 0.0, {}
@@ -163,6 +168,13 @@ def _refuse_other_centre(kits: Path, federation: Federation) -> None:
             "Name the right kit, or provision anew."
         )
         raise FederatedError(msg)
+
+
+def _look_at_expiry(kits: Path) -> None:
+    """Stop where the centre's kits have expired, and warn before; all kits end on the same day."""
+    refuse_expired(kits / "operator", "client.crt")
+    if warning := refuse_expired(kits / "server", "server.crt"):
+        _say(warning)
 
 
 def _refuse_taken_port(federation: Federation) -> None:

@@ -16,7 +16,8 @@ from nvflare.fuel.f3.message import Message
 
 from notears_pfl.errors import FederatedError, PflError
 from notears_pfl.federated.courier import RETRY_S, SilentError
-from notears_pfl.federated.executor import CHANNEL, SEAL, TOPIC, bundle_of
+from notears_pfl.federated.executor import SEAL, bundle_of
+from notears_pfl.federated.gate import CHANNEL, TOPIC
 from notears_pfl.federated.seal import KEY, Seal
 from notears_pfl.federated.study import Federation, fit_study, write_status
 

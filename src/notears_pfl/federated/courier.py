@@ -5,10 +5,24 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.federated.protocol import PREPARATIONS, check_answer, check_step
+from notears_pfl.federated.messages import (
+    Message,
+    MessageError,
+    decode,
+    encode,
+    words_of_others,
+)
+from notears_pfl.federated.protocol import (
+    PREPARATIONS,
+    check_answer,
+    check_step,
+    is_led_astray,
+    largest_weight,
+)
 from notears_pfl.model.types import Array
 
 # exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
@@ -16,6 +30,8 @@ Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 RETRY_S = 0.2
 MAX_LOSSES = 3
+# Series have unit scale: medians of sites' variances that differ by so much are worth a word.
+APART = 10.0
 
 
 class SilentError(FederatedError):
@@ -66,6 +82,8 @@ class Courier:
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._sites)
         self._variances: dict[int, Array] = {}
+        # By site: the largest weight of its last step.
+        self._largest: dict[int, float] = {}
         numbers = range(len(self._sites))
         for k in numbers:
             self._prepare(k, "plan", (dict(plan),))
@@ -83,19 +101,40 @@ class Courier:
                 self._prepare(k, request, values)
             return dict.fromkeys(arguments)
         self._round += 1
+        if request == "step":
+            self._refuse_to_go_astray(arguments)
         asked = b"".join(self._request(k, request, v) for k, v in arguments.items())
         saved = self._journal.replay(asked)
         if saved is None:
             traffic, answers = self._ask(request, arguments)
             saved = b"".join(map(encode, [traffic, *(answers[k] for k in arguments)]))
             self._journal.add(asked, saved)
-        (traffic, _), *decoded = decode(saved)
+        (traffic, _), *decoded = decode(saved, 1 + len(arguments))
         self._count(*traffic.values)
         answered = [message.values[0] for message, _ in decoded]
         found = dict(zip(arguments, answered, strict=True))
         if request == "describe":
             self._variances |= {k: description.variances for k, description in found.items()}
+        if request == "step":
+            for k, (W, _) in found.items():
+                self._largest[k] = largest_weight(W, self._prepared[k]["begin"].values[0])
         return found
+
+    def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
+        """Terms of a site's step: V, ρ, D and its variances."""
+        V, rho = values
+        return V, rho, self._prepared[k]["begin"].values[0], self._variances[k]
+
+    def _refuse_to_go_astray(self, arguments: Mapping[int, tuple[Any, ...]]) -> None:
+        """Stop before an honest site has to answer for weights that another drove up."""
+        terms = {k: self._terms(k, values) for k, values in arguments.items()}
+        if any(is_led_astray(V, D) for V, _, D, _ in terms.values()):
+            foremost = max(self._largest, key=lambda k: self._largest[k])
+            msg = (
+                f"site {self._sites[foremost]}: the weights of all sites grew without bound, and "
+                "its own are the largest. See what it brings. The state is saved."
+            )
+            raise FederatedError(msg)
 
     def _count(self, sent: Mapping[str, int], received: Mapping[str, int]) -> None:
         """Count a round, be it one of before the centre was restarted."""
@@ -160,14 +199,16 @@ class Courier:
         try:
             messages = [message for message, _ in decode(reply)]
         except MessageError as error:
-            msg = f"site {name}: {error} The state is saved."
+            msg = f"site {name}: {words_of_others(str(error))} The state is saved."
             raise MessageError(msg) from error
         last = messages[-1] if messages else Message("", -1, -1)
         if last.kind == "lost":
             self._delivered[k] = 0
             return None
         if last.kind == "refusal":
-            msg = f"site {name} refuses: {' '.join(map(str, last.values))} The state is saved."
+            reason = words_of_others(" ".join(map(str, last.values)))
+            context = self._scales() if kind == "step" else ""
+            msg = f"site {name} refuses: {reason}{context} The state is saved."
             raise FederatedError(msg)
         due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
         expected = [m.kind for m in due] + ([] if kind == "plan" else [kind])
@@ -185,15 +226,25 @@ class Courier:
             try:
                 check_answer(asked, message.values[0], self._n_rois)
                 if asked == "step":
-                    (W, loss), (V, rho) = message.values[0], values
-                    D = self._prepared[k]["begin"].values[0]
-                    check_step(W, loss, V, rho, D, self._variances[k])
+                    W, loss = message.values[0]
+                    check_step(W, loss, *self._terms(k, values))
             except MessageError as error:
-                msg = f"site {name}: {error}. The state is saved."
+                msg = f"site {name}: {words_of_others(str(error))}. The state is saved."
                 raise MessageError(msg) from error
         self._same_data(k, messages, expected)
         self._delivered[k] = max(m.basis for m in self._prepared[k].values())
         return last
+
+    def _scales(self) -> str:
+        """Say how the sites' variances compare, where one of them may be why another refuses."""
+        medians = {self._sites[k]: float(np.median(u)) for k, u in self._variances.items()}
+        if max(medians.values()) < APART * min(medians.values()):
+            return ""
+        named = ", ".join(f"{site} {median:.3g}" for site, median in medians.items())
+        return (
+            " What a site is asked depends on the variances of all. Their medians differ: "
+            f"{named}. Look at the site that is out of line."
+        )
 
     def _same_data(self, k: int, messages: Sequence[Message], expected: Sequence[str]) -> None:
         """Refuse to go on with a site that brings other data than when the fit began."""

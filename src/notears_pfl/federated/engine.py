@@ -16,14 +16,24 @@ from types import FrameType
 import psutil
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.federated.executor import SITE_FILE
-from notears_pfl.federated.kits import CLASSES, ORGANISATION, centre_of, certified_name
+from notears_pfl.federated import gate
+from notears_pfl.federated.gate import SITE_FILE
+from notears_pfl.federated.kits import (
+    CLASSES,
+    ORGANISATION,
+    centre_of,
+    certified_name,
+    refuse_expired,
+)
 from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.statement import write_statement
 from notears_pfl.federated.study import Federation, read_status
 from notears_pfl.io.sidecars import write_json
 
 PACKAGE_PARENT = Path(__file__).parents[2]
 STOP_S = 10
+DAY_S = 86400
 STOPPING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -72,22 +82,22 @@ def running(
                 member.kill()
 
 
-def _command(kind: str, kit: Path, *settings: str) -> list[str]:
-    """NVFLARE's own start command, as in a kit's start.sh."""
-    module = f"nvflare.private.fed.app.{kind}.{kind}_train"
+def _arguments(kind: str, kit: Path, *settings: str) -> list[str]:
+    """Arguments of NVFLARE's own start command, as in a kit's start.sh."""
     values = ("secure_train=true", f"org={ORGANISATION}", "config_folder=config", *settings)
-    arguments = ("-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values)
-    return [sys.executable, "-u", "-m", module, *arguments]
+    return ["-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values]
 
 
 def server_command(kit: Path) -> list[str]:
     """Start the centre's server."""
-    return _command("server", kit)
+    module = "nvflare.private.fed.app.server.server_train"
+    return [sys.executable, "-u", "-m", module, *_arguments("server", kit)]
 
 
 def site_command(kit: Path, name: str) -> list[str]:
     """Start a site's client under a name; the centre lets no name in but the certificate's."""
-    return _command("client", kit, f"uid={name}")
+    arguments = _arguments("client", kit, f"uid={name}")
+    return [sys.executable, "-u", "-m", gate.__name__, "client", *arguments]
 
 
 def run_site(kit: Path, site_file: Path) -> int:
@@ -99,12 +109,22 @@ def run_site(kit: Path, site_file: Path) -> int:
             f"{rules.centre!r} alone. Ask who sent the kit, or correct 'centre'."
         )
         raise FederatedError(msg)
-    rules.records.mkdir(parents=True, exist_ok=True)
+    refuse_expired(kit, "client.crt")
     environment = {SITE_FILE: str(site_file.resolve())}
     log = kit / "site.log"
-    with running(site_command(kit, name), environment, log) as process:
-        print(f"Site {name} waits for the centre {rules.centre}; log: {log}", flush=True)
-        return process.wait()
+    try:
+        with running(site_command(kit, name), environment, log) as process:
+            print(f"Site {name} waits for the centre {rules.centre}; log: {log}", flush=True)
+            while process.poll() is None:
+                if warning := refuse_expired(kit, "client.crt"):
+                    print(f"Site {name}: {warning}", flush=True)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(DAY_S)
+        return process.returncode
+    finally:
+        # What was refused since the last run stands in it, too.
+        if (rules.records / LEDGER).exists():
+            write_statement(name, rules.records)
 
 
 def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: Path) -> Path:

@@ -19,7 +19,9 @@ from nvflare.fuel.f3.cellnet.fqcn import FQCN
 from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 from nvflare.fuel.f3.message import Message
 
-from notears_pfl.federated.border import Border, refuse_all
+from notears_pfl.errors import StorageError
+from notears_pfl.federated.border import CANNOT_RECORD, CANNOT_START, Border, refusal_of_all
+from notears_pfl.federated.gate import CHANNEL, SITE_FILE, TOPIC
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.runs import LEDGER, record_run
@@ -27,10 +29,7 @@ from notears_pfl.federated.samples import bring_samples
 from notears_pfl.federated.seal import AUTHORITY, Examiner
 from notears_pfl.federated.statement import write_statement
 
-CHANNEL, TOPIC = "notears_pfl", "bundle"
 SEAL = "notears_pfl_seal"
-# Where the site's own process finds its file; {site} stands for the name in its certificate.
-SITE_FILE = "NOTEARS_PFL_SITE_FILE"
 
 
 def bundle_of(message: Message) -> bytes:
@@ -58,10 +57,11 @@ class SiteExecutor(Executor):
         self._examiner: Examiner | None = None
         try:
             self._handle = self._opened(fl_ctx)
-        except Exception:
+        except Exception as error:
             # NVFLARE would go on without us, and the centre would wait for an answer.
             self.log_exception(fl_ctx, "the site cannot answer")
-            self._handle = refuse_all
+            reason = CANNOT_RECORD if isinstance(error, StorageError) else CANNOT_START
+            self._handle = lambda _: refusal_of_all(reason)
         fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
 
     def _opened(self, fl_ctx: FLContext) -> Callable[[bytes], bytes]:

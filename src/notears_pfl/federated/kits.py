@@ -4,8 +4,11 @@ kits/centre/server     the centre's server, its key and certificate
 kits/centre/operator   the identity that starts fits
 kits/sites/S           one per hospital: hand it over on a safe way, and keep no copy
 kits/authority         the private key that signs certificates: keep it locked away
+
+Nobody but their owner may read them, and the authority keeps no key of a kit.
 """
 
+import datetime
 import json
 import shutil
 import tempfile
@@ -41,6 +44,7 @@ PERMISSIONS = {
     "server-predeployed-flwr": "none",
 }
 HEARTBEAT_TIMEOUT_S = 30
+WARN_BEFORE = datetime.timedelta(days=30)
 
 
 def operator_name(federation: Federation) -> str:
@@ -78,18 +82,33 @@ def provision(federation: Federation, out: Path) -> None:
             msg = "the start-up kits could not be made; NVFLARE says why above."
             raise FederatedError(msg)
         made = Path(folder) / federation.name
+        _forget_keys(made / "state/cert.json")
         places = {
             made / "prod_00" / federation.host: "centre/server",
             made / "prod_00" / operator_name(federation): "centre/operator",
             made / "state": "authority",
             **{made / "prod_00" / site: f"sites/{site}" for site in federation.sites},
         }
+        out.mkdir(mode=0o700, parents=True)
         for source, place in places.items():
             shutil.copytree(source, out / place)
-    (out / "authority").chmod(0o700)
     _restrict(out / "centre/server", "centre")
     for site in federation.sites:
         _restrict(out / "sites" / site, "site")
+    for script in out.rglob("*.sh"):
+        # NVFLARE's own would start a site without the gate.
+        script.unlink()
+    for path in out.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def _forget_keys(path: Path) -> None:
+    """Remove the private keys of all kits from what the authority keeps: it needs none of them."""
+    state = json.loads(path.read_text())
+    for kept in state.values():
+        if isinstance(kept, dict):
+            kept.pop("pri_key", None)
+    write_json(state, path)
 
 
 def _restrict(kit: Path, role: str) -> None:
@@ -125,12 +144,37 @@ def settle_server(kit: Path) -> None:
 
 def certified_name(kit: Path, certificate: str) -> str:
     """Name in a kit's certificate: who its holder is to the others."""
-    path = kit / "startup" / certificate
+    subject = _certificate(kit / "startup" / certificate).subject
+    return str(subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+
+
+def _certificate(path: Path) -> x509.Certificate:
     if not path.is_file():
         msg = f"{path}: no such certificate. Name the folder of a start-up kit."
         raise FederatedError(msg)
-    subject = x509.load_pem_x509_certificate(path.read_bytes()).subject
-    return str(subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+    try:
+        return x509.load_pem_x509_certificate(path.read_bytes())
+    except ValueError as error:
+        msg = f"{path}: cannot be read as a certificate ({error}). Ask for the kit again."
+        raise FederatedError(msg) from error
+
+
+def refuse_expired(kit: Path, certificate: str) -> str | None:
+    """Refuse a kit that has expired; return a warning where it soon will have.
+
+    The authority's certificate ends with the kits': without it no connection is made either.
+    """
+    paths = [kit / "startup" / name for name in (certificate, "rootCA.pem")]
+    end = min(_certificate(path).not_valid_after_utc for path in paths)
+    left, day = end - datetime.datetime.now(datetime.UTC), f"{end:%Y-%m-%d}"
+    who = certified_name(kit, certificate)
+    remedy = "Provision anew into a new folder and hand out the new kits (docs/federated.md)."
+    if left <= datetime.timedelta():
+        msg = f"{kit}: the kit of {who} expired on {day}; nobody connects with it. {remedy}"
+        raise FederatedError(msg)
+    if left <= WARN_BEFORE:
+        return f"{kit}: the kit of {who} expires on {day}, in {left.days} days. {remedy}"
+    return None
 
 
 def centre_of(kit: Path) -> str:

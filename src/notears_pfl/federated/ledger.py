@@ -1,17 +1,79 @@
 """The site's own record of every message, in both directions."""
 
 import datetime
+import fcntl
+import os
+import string
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from notears_pfl.errors import StorageError
 from notears_pfl.federated.messages import Message
 
 COLUMNS = ("time", "run", "group", "round", "direction", "kind", "shape", "bytes")
+# Kind of a request that the engine was asked for and the site refused: what, and who asked.
+REFUSED = "refused"
+# Mark of a line that a full disk cut off.
+CUT = "cut off"
+PLAIN = frozenset(string.ascii_letters + string.digits + "._-/@")
+
+
+class GrowingTable:
+    """A table of text in a file that only grows, line by line, also from several processes.
+
+    A line that a full disk cut off is marked as such before the next one: readers leave it out.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._failure(error) from error
+        if not os.fstat(self._file).st_size:
+            self.append(columns)
+
+    def append(self, cells: Sequence[object]) -> None:
+        """Write one line whole, or raise an error."""
+        line = "\t".join(map(str, cells)).encode() + b"\n"
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            size = os.fstat(self._file).st_size
+            if size and os.pread(self._file, 1, size - 1) != b"\n":
+                line = f"\t{CUT}\n".encode() + line
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise self._failure(error) from error
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """End the record."""
+        os.close(self._file)
+
+    def _failure(self, error: OSError) -> StorageError:
+        reason = os.strerror(error.errno or 0)
+        msg = f"{self._path}: cannot be written: {reason}. Free some space or mend the folder."
+        return StorageError(msg)
+
+
+def read_growing(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read whole lines, as text; ``attrs["cut_off"]`` counts those that a full disk cut off."""
+    _, *lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
+    rows = [line.split("\t") for line in lines if line]
+    # What follows the last line break was never finished, or is nothing.
+    whole = [r for r in rows[: len(lines) - 1] if len(r) == len(columns) and r[-1] != CUT]
+    table = pd.DataFrame(whole, columns=[*columns], dtype=str)
+    table.attrs["cut_off"] = len(rows) - len(whole)
+    return table
 
 
 class Ledger:
-    """A table that only grows: one line per message, written before an answer leaves.
+    """One line per message, written before an answer leaves.
 
     Parameters
     ----------
@@ -22,28 +84,27 @@ class Ledger:
     """
 
     def __init__(self, path: Path, run: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not path.exists()
-        self._file = path.open("a", encoding="utf-8", buffering=1)
-        self._run = run
-        if is_new:
-            self._file.write("\t".join(COLUMNS) + "\n")
+        self._table, self._run = GrowingTable(path, COLUMNS), run
 
     def write(self, direction: str, group: str, message: Message, kind: str, size: int) -> None:
         """Write one message down; ``kind`` is that of the request that an answer answers."""
-        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        cells = (time, self._run, group, message.round, direction, kind, message.shape, size)
-        self._file.write("\t".join(map(str, cells)) + "\n")
+        cells = (group, message.round, direction, kind, message.shape, size)
+        self._table.append((_now(), self._run, *cells))
+
+    def refuse(self, asker: str, what: str, size: int, count: str = "") -> None:
+        """Write down what somebody asked the engine for, and was refused."""
+        kind = f"{REFUSED} {_plain(what)} from {_plain(asker)}{count}"
+        self._table.append((_now(), self._run, "", -1, "in", kind, "", size))
 
     def close(self) -> None:
         """End the record."""
-        self._file.close()
+        self._table.close()
 
 
 def read_ledger(path: str | Path) -> pd.DataFrame:
-    """Read a ledger."""
-    return pd.read_csv(path, sep="\t", dtype={"group": str, "run": str, "shape": str},
-                       keep_default_na=False)  # fmt: skip
+    """Read a ledger; ``attrs["cut_off"]`` counts the lines that a full disk cut off."""
+    table = read_growing(path, COLUMNS)
+    return table.astype({"round": int, "bytes": int})
 
 
 def totals(ledger: pd.DataFrame) -> pd.DataFrame:
@@ -55,3 +116,12 @@ def totals(ledger: pd.DataFrame) -> pd.DataFrame:
         shapes=("shape", lambda shapes: ", ".join(sorted(set(shapes) - {""}))),
     )
     return rows.reset_index()
+
+
+def _plain(text: str) -> str:
+    """Words of others as they may stand in a table: short, and of signs that mean nothing."""
+    return "".join(sign if sign in PLAIN else "?" for sign in text[:60])
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")

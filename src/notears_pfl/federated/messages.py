@@ -1,7 +1,8 @@
 """Messages as bytes: a JSON header that says all, then the arrays' own bytes.
 
-Nothing that is received is ever executed or unpickled, an array is no larger than its bytes, and
-numbers arrive bit for bit. A bundle is messages one after the other, so that sizes add up.
+Nothing that is received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are
+checked before anything is made of them: a header has a largest length, and an array is no larger
+than its bytes. A bundle is messages one after the other, so that sizes add up.
 """
 
 import json
@@ -17,8 +18,19 @@ from notears_pfl.model.local import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
+# The longest header is that of a plan, with the labels of all ROIs: 400 of them take some 10 kB.
+LARGEST_HEADER = 2**20
+# A request comes with three preparations at the most.
+MOST_MESSAGES = 8
+LARGEST_NUMBER = 2**53
+LONGEST_KIND = 40
+# What a person is shown of the words of another site.
+LONGEST_WORDS = 300
 # What reading bytes that are no message may raise.
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError, struct.error, RecursionError)
+MALFORMED = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error,
+    RecursionError,
+)  # fmt: skip
 
 
 class MessageError(FederatedError):
@@ -49,7 +61,7 @@ class Message:
     @property
     def shape(self) -> str:
         """Shape of every value, for the ledger: ``56x56 1`` is a matrix and a number."""
-        return " ".join("x".join(map(str, np.shape(leaf))) or "1" for leaf in _leaves(self.values))
+        return " ".join("x".join(map(str, shape)) or "1" for shape in _shapes(self.values))
 
 
 def encode(message: Message) -> bytes:
@@ -62,11 +74,15 @@ def encode(message: Message) -> bytes:
     return b"".join([LENGTH.pack(len(header)), header, *(array.tobytes() for array in arrays)])
 
 
-def decode(data: bytes) -> list[tuple[Message, int]]:
-    """Read a bundle: its messages, each with the number of its bytes."""
-    messages, start = [], 0
+def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
+    """Read a bundle: its messages, ``most`` at the most, each with the number of its bytes."""
+    messages: list[tuple[Message, int]] = []
+    start = 0
     while start < len(data):
         try:
+            if len(messages) == most:
+                msg = f"more than {most} messages"
+                raise ValueError(msg)
             message, end = _decode_one(data, start)
         except MALFORMED as error:
             msg = f"byte {start} of {len(data)}: no message can be read ({error})."
@@ -78,6 +94,9 @@ def decode(data: bytes) -> list[tuple[Message, int]]:
 
 def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
     (length,) = LENGTH.unpack_from(data, start)
+    if length > LARGEST_HEADER:
+        msg = f"a header of {length} bytes, where {LARGEST_HEADER} are the most"
+        raise ValueError(msg)
     position = start + LENGTH.size + length
     header = data[start + LENGTH.size : position]
     kind, number, basis, tree, described = json.loads(header, parse_constant=_refuse_constant)
@@ -93,7 +112,8 @@ def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
             raise ValueError(msg)
         arrays.append(np.frombuffer(data, dtype, count, position).reshape(shape).copy())
         position += size
-    if not isinstance(kind, str) or type(number) is not int or type(basis) is not int:
+    is_named = isinstance(kind, str) and len(kind) <= LONGEST_KIND
+    if not is_named or any(type(n) is not int or abs(n) > LARGEST_NUMBER for n in (number, basis)):
         msg = "kind, round or basis is not what it must be"
         raise TypeError(msg)
     return Message(kind, number, basis, _rebuilt(tree, arrays)), position
@@ -140,16 +160,22 @@ def _rebuilt(tree: Any, arrays: list[np.ndarray]) -> Any:
     raise ValueError(msg)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """Arrays, numbers and text of a value, in order; None is nothing."""
+def _shapes(value: Any) -> Iterator[tuple[int, ...]]:
+    """Shapes of the arrays, numbers and texts of a value, in order; None is nothing."""
     if isinstance(value, Description):
         value = asdict(value)
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        yield np.array(value)
+        yield (len(value),)
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from _leaves(item)
+            yield from _shapes(item)
     elif value is not None:
-        yield value
+        yield np.shape(value) if isinstance(value, np.ndarray) else ()
+
+
+def words_of_others(text: str) -> str:
+    """Text as it may be shown to a person: no signs that steer a terminal, and not too long."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: LONGEST_WORDS + 1])
+    return plain if len(plain) <= LONGEST_WORDS else f"{plain[:LONGEST_WORDS]} …"

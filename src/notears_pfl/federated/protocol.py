@@ -23,7 +23,9 @@ from notears_pfl.model.types import Array
 PREPARATIONS = ("plan", "split", "begin")
 KINDS = ("plan", "describe", "split", "begin", "step", "score")
 PLAN_KEYS = {"group", "rois", "scale", "estimator"}
-COUNTS = {"subjects", "samples", "effective_samples"}
+COUNTS = {"subjects", "samples", "effective_samples", "noise"}
+NOISE = {"epsilon", "delta", "clip"}
+MOST_SUBJECTS, MOST_SAMPLES = 10**6, 10**9
 # Series have unit scale; only strong noise lifts variances, and never so far.
 LARGEST_VARIANCE = 1e6
 # In units of √(D_j/D_i), in which weights have no unit: what steps lead to is far below.
@@ -62,8 +64,7 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
     with np.errstate(over="ignore"):
         at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
         distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
-        largest = float((np.abs(W) * root / root.T).max())
-    if largest > LARGEST_WEIGHT or np.any(distance > SLACK * at_zero):
+    if largest_weight(W, D) > LARGEST_WEIGHT or np.any(distance > SLACK * at_zero):
         msg = (
             "answer to 'step': W is larger than samples with this site's variances can make it; "
             f"found a weight of {np.abs(W).max():.3g}"
@@ -72,6 +73,25 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
     if abs(loss) > SLACK * at_zero.sum() / 2:
         msg = f"answer to 'step': loss is larger than that of no weights; found {loss:.3g}"
         raise MessageError(msg)
+
+
+def largest_weight(W: Array, D: Array) -> float:
+    """Largest weight in units of √(D_j/D_i), in which weights have none."""
+    root = np.sqrt(D)[:, None]
+    with np.errstate(over="ignore"):
+        return float((np.abs(W) * root / root.T).max())
+
+
+def is_led_astray(V: Array, D: Array) -> bool:
+    """Whether the sites' weights so far ask for more than an honest answer to V may hold.
+
+    An honest answer is at most twice the norm of V's column and what the site's own variances add,
+    so whoever has to answer such a V is not the one to blame for a weight that is too large.
+    """
+    root = np.sqrt(D)
+    with np.errstate(over="ignore"):
+        columns = np.sqrt(((root[:, None] * V) ** 2).sum(axis=0)) / root
+    return bool(columns.max() > LARGEST_WEIGHT / SLACK)
 
 
 def _check_arguments(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
@@ -101,17 +121,15 @@ def _check_arguments(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
 
 def _check_value(kind: str, value: Any, n_rois: int) -> None:
     match kind, value:
-        case "plan", dict(counts) if set(counts) == COUNTS | {"noise"}:
-            # A site with noise does not say how its series are correlated in time.
-            said = COUNTS - ({"effective_samples"} if counts["noise"] is not None else set())
-            for name in said:
-                _finite(name, counts[name], (), positive=True)
+        case "plan", dict(counts) if set(counts) == COUNTS:
+            _check_counts(counts)
         case "describe", Description():
             _finite("variances", value.variances, (n_rois,), positive=True)
             if value.variances.max() > LARGEST_VARIANCE:
                 msg = f"variances must be at most {LARGEST_VARIANCE:g}; found larger ones"
                 raise MessageError(msg)
-            _whole("n", value.n, 2, 2**53)
+            _whole("n", value.n, 2, MOST_SAMPLES)
+            _flag("has_samples", value.has_samples)
         case "split" | "begin", None:
             return
         case "step", (W, loss):
@@ -124,6 +142,25 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
             _finite("sums of squares", value, (n_rois,), positive=True)
         case _:
             msg = f"a {type(value).__name__} is not what it asks for"
+            raise MessageError(msg)
+
+
+def _check_counts(counts: dict[str, Any]) -> None:
+    _whole("subjects", counts["subjects"], 1, MOST_SUBJECTS)
+    _whole("samples", counts["samples"], 2, MOST_SAMPLES)
+    effective, noise = counts["effective_samples"], counts["noise"]
+    match noise:
+        case None:
+            _finite("effective_samples", effective, (), positive=True)
+            if effective > MOST_SAMPLES:
+                msg = f"effective_samples must be at most {MOST_SAMPLES}; found {effective:g}"
+                raise MessageError(msg)
+        # A site with noise does not say how its series are correlated in time.
+        case dict() if set(noise) == NOISE and effective is None:
+            for name in sorted(NOISE):
+                _finite(name, noise[name], (), positive=True)
+        case _:
+            msg = "noise must be nothing, or its epsilon, delta and clip without effective_samples"
             raise MessageError(msg)
 
 
@@ -147,7 +184,13 @@ def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = F
 
 def _whole(name: str, value: Any, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
-        msg = f"{name} must be a whole number from {low} to {high}; found {value!r}"
+        msg = f"{name} must be a whole number from {low} to {high}; found {str(value)[:40]!r}"
+        raise MessageError(msg)
+
+
+def _flag(name: str, value: Any) -> None:
+    if type(value) is not bool:
+        msg = f"{name} must be true or false; found {str(value)[:40]!r}"
         raise MessageError(msg)
 
 

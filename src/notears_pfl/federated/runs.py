@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
-from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.ledger import GrowingTable, read_growing, read_ledger
 from notears_pfl.federated.privacy import Noise
 from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.io.atomic import whole_file
@@ -29,21 +27,20 @@ class RunRules:
 
 def record_run(folder: Path, run: str, rules: SiteRules) -> None:
     """Write down under which rules a run goes; like the ledger, the table only grows."""
-    path, noise = folder / RUNS, rules.noise
+    noise = rules.noise
     strength = (noise.epsilon, noise.delta, noise.clip) if noise else ("", "", "")
     cells = (run, rules.centre, rules.minimum_subjects, rules.minimum_fold_subjects, *strength)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8") as file:
-        for line in [COLUMNS] * is_new + [cells]:
-            file.write("\t".join(map(str, line)) + "\n")
+    table = GrowingTable(folder / RUNS, COLUMNS)
+    table.append(cells)
+    table.close()
 
 
 def read_runs(folder: Path) -> dict[str, list[RunRules]]:
     """Rules by run; a site that was started again in a run may have more than one."""
     runs: dict[str, list[RunRules]] = {}
     if (folder / RUNS).exists():
-        table = pd.read_csv(folder / RUNS, sep="\t", dtype=str, keep_default_na=False)
-        for run, centre, least, least_part, *strength in table[[*COLUMNS]].to_numpy().tolist():
+        table = read_growing(folder / RUNS, COLUMNS)
+        for run, centre, least, least_part, *strength in table.to_numpy().tolist():
             noise = Noise(*map(float, strength)) if strength[0] else None
             runs.setdefault(run, []).append(RunRules(centre, int(least), int(least_part), noise))
     return runs

@@ -13,6 +13,7 @@ from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.privacy import Noise, cached_moments
 from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.runs import refuse_second_look, run_without_noise
+from notears_pfl.io.atomic import one_at_a_time
 from notears_pfl.io.networks import read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
@@ -54,11 +55,14 @@ def bring_samples(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> Broug
         "samples": len(x),
         "effective_samples": samples.n_effective,
     }
-    if rules.noise is None:
-        exact = _exact_site(rules, plan, series, x, center)
-        return Brought(exact, {**counts, "noise": None})
-    # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
-    U = _private_moments(rules, rules.noise, plan, series)
+    # What was told before is looked up and added to in one go: two runs at once would both find
+    # nothing, and noise that is drawn twice averages out.
+    with one_at_a_time(rules.records):
+        if rules.noise is None:
+            exact = _exact_site(rules, plan, series, x, center)
+            return Brought(exact, {**counts, "noise": None})
+        # Without samples the site cannot cross-validate: folds would be looks beyond ε and δ.
+        U = _private_moments(rules, rules.noise, plan, series)
     private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
     return Brought(Site(Moments(U, len(x))), private)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from notears_pfl.federated.ledger import read_ledger, totals
+from notears_pfl.federated.ledger import REFUSED, read_ledger, totals
 from notears_pfl.federated.privacy import Noise
 from notears_pfl.federated.protocol import KINDS
 from notears_pfl.federated.runs import LEDGER, RunRules, read_runs
@@ -32,8 +32,11 @@ def write_statement(site: str, folder: Path) -> None:
 
 def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRules]]) -> str:
     """Say in plain words what left a site, what the centre can learn from it, and what stayed."""
+    is_refused = ledger["kind"].str.startswith(f"{REFUSED} ")
+    refused, ledger = ledger[is_refused], ledger[~is_refused]
     if ledger.empty:
-        return f"# What left site {site}\n\nNothing: no message was exchanged.\n"
+        nothing = f"# What left site {site}\n\nNothing: no message was exchanged.\n"
+        return nothing + "\n".join(_refused(refused))
     sent = totals(ledger[ledger["direction"] == "out"])
     received = ledger[ledger["direction"] == "in"]
     rows = [
@@ -59,6 +62,8 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
         "",
         "Images, time series, names, ages, diagnoses and all other data of single persons.",
         "",
+        *_refused(refused),
+        *_cut_off(ledger.attrs.get("cut_off", 0)),
         "## What the centre can learn",
     ]
     # What holds is what the site's file said at the time of a run, not what it says today.
@@ -69,6 +74,31 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
     for rules, names in by_rules.items():
         lines += ["", *_section(ledger[ledger["run"].isin(names)], rules)]
     return "\n".join(lines) + "\n"
+
+
+def _refused(refused: pd.DataFrame) -> list[str]:
+    """Say what others asked the engine for that has no place in a fit."""
+    lines = [
+        "",
+        "## What was asked for and refused",
+        "",
+        "Of the requests that the engine knows, the site answers those that start, follow and end "
+        "a fit, of its centre alone. All others are refused and recorded: commands, files, logs, "
+        "settings, shutdown and restart, and whatever another hospital asks.",
+        "",
+    ]
+    if refused.empty:
+        return [*lines, "None was made.", ""]
+    counts = refused["kind"].value_counts(sort=False)
+    rows = [f"- {str(kind).removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
+    return [*lines, f"{len(refused)} such requests were made. Ask who made them:", "", *rows, ""]
+
+
+def _cut_off(n_lines: int) -> list[str]:
+    if not n_lines:
+        return []
+    lines = "1 line of the ledger was" if n_lines == 1 else f"{n_lines} lines of the ledger were"
+    return [f"{lines} cut off when the disk was full. Such a message was refused: none left.", ""]
 
 
 def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:

@@ -1,7 +1,8 @@
-"""Write files whole or not at all."""
+"""Write files whole or not at all, and one process at a time."""
 
 import contextlib
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,3 +44,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         # On a disk that takes no writes there is nothing to remove either.
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def one_at_a_time(folder: str | Path) -> Iterator[None]:
+    """Have the block's work in a folder done by one process at a time; others wait.
+
+    The lock ends with the process, however that ends.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -3,13 +3,21 @@
 import contextlib
 import json
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.federated.messages import (
+    LARGEST_HEADER,
+    Message,
+    MessageError,
+    decode,
+    encode,
+    words_of_others,
+)
 from notears_pfl.model.local import Description
 
 
@@ -72,6 +80,11 @@ def test_shapes_are_told_value_by_value():
         pytest.param(forged(["step", 0, 0, {"array": 5}, []]), id="array that is not there"),
         pytest.param(forged(["step", 0, 0, {"mapping": [1]}, []]), id="mapping that is none"),
         pytest.param(forged(["step", "0", 0, {"tuple": []}, []]), id="round is text"),
+        pytest.param(forged(["step", 10**400, 0, {"tuple": []}, []]), id="round beyond all"),
+        pytest.param(forged(["s" * 99, 0, 0, {"tuple": []}, []]), id="long name"),
+        pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [0, 2**80]]]]), id="overflow"),
+        pytest.param(struct.pack("<I", 2**31) + b"[]", id="long header"),
+        pytest.param(forged(["begin", 0, 0, {"tuple": []}, []]) * 9, id="many messages"),
         pytest.param(forged({}), id="no header"),
         pytest.param(struct.pack("<I", 3) + b"NaN", id="not a number"),
     ],
@@ -79,6 +92,31 @@ def test_shapes_are_told_value_by_value():
 def test_bytes_that_are_no_message_are_refused(data):
     with pytest.raises(MessageError, match="no message can be read"):
         decode(data)
+
+
+def test_a_small_message_does_not_ask_for_much_memory():
+    """As numpy text, 30,000 labels are as long as the longest each: 74 GiB for one megabyte."""
+    labels = ["a"] * 30000 + ["b" * 650000]
+    ((message, _),) = decode(encode(Message("plan", 0, 0, ({"rois": labels},))))
+    tracemalloc.start()
+
+    shape = message.shape
+
+    assert shape == "30001"
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
+
+
+def test_a_header_is_not_read_beyond_its_largest_length():
+    data = forged(["plan", 0, 0, ["x" * LARGEST_HEADER], []])
+
+    with pytest.raises(MessageError, match="where 1048576 are the most"):
+        decode(data)
+
+
+def test_words_of_others_steer_no_terminal_and_are_short():
+    assert words_of_others("no\x1b[2Jspace\r\nleft\u202e") == "no [2Jspace  left "
+    assert len(words_of_others("a" * 10**6)) < 310
 
 
 @given(st.binary(max_size=200))

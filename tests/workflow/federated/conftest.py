@@ -101,10 +101,11 @@ class Hospitals:
         process.wait(60)
 
     @contextmanager
-    def centre(self, out, federation, kits="kits"):
+    def centre(self, out, federation, kits="kits", **variables):
         """Run a centre; stop it when the block ends."""
         kit = self.root / kits / "centre"
-        self.start("centre", self.command("centre", kit, federation, self.root / out))
+        command = self.command("centre", kit, federation, self.root / out)
+        self.start("centre", command, **variables)
         try:
             yield self.processes["centre"]
         finally:

@@ -1,0 +1,227 @@
+"""A site's gate: of the requests that reach NVFLARE, only those that a fit needs are answered.
+
+NVFLARE's client checks permissions only where a request asks it to. Without that header it obeys
+whoever reaches it: the centre, another site through the centre, or any user of the site's own
+machine. So the site runs NVFLARE behind a gate that
+
+- answers requests of the centre alone, and of its own processes;
+- lets through the channels and topics of ``FROM_CENTRE`` and, of administrative requests, those
+  of ``PROCESSORS``: no commands, no logs, no shutdown, no restart;
+- opens no connection but the one to the centre;
+- records every request that it refuses in the ledger.
+
+``python -m notears_pfl.federated.gate client|job`` starts NVFLARE's own modules behind it. What
+this relies on inside NVFLARE is listed in ``tests/unit/federated/test_gate.py``.
+"""
+
+import logging
+import os
+import re
+import runpy
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from nvflare.apis.fl_constant import ReservedTopic
+from nvflare.app_common.job_launcher.client_process_launcher import ClientProcessJobLauncher
+from nvflare.fuel.f3.cellnet.core_cell import CoreCell
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+from nvflare.fuel.f3.cellnet.fqcn import FQCN
+from nvflare.fuel.f3.cellnet.utils import make_reply
+from nvflare.fuel.f3.message import Message
+from nvflare.fuel.f3.streaming.stream_const import (
+    STREAM_ACK_TOPIC,
+    STREAM_CHANNEL,
+    STREAM_DATA_TOPIC,
+    STREAM_ERROR_TOPIC,
+    StreamHeaderKey,
+)
+from nvflare.private.admin_defs import Message as AdministrativeMessage
+from nvflare.private.admin_defs import error_reply
+from nvflare.private.defs import CellChannel, RequestHeader, TrainingTopic, new_cell_message
+from nvflare.private.fed.client.admin import FedAdminAgent
+from nvflare.private.fed.client.client_req_processors import ClientRequestProcessors
+from nvflare.private.fed.client.scheduler_cmds import (
+    CancelResourceProcessor,
+    CheckResourceProcessor,
+    StartJobProcessor,
+)
+from nvflare.private.fed.client.training_cmds import (
+    AbortAppProcessor,
+    ClientStatusProcessor,
+    DeployProcessor,
+    NotifyJobStatusProcessor,
+)
+
+from notears_pfl.errors import PflError
+from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.rules import read_rules
+from notears_pfl.federated.runs import LEDGER
+
+logger = logging.getLogger(__name__)
+
+# Bundles of requests of the fit, which the centre signs (``seal``).
+CHANNEL, TOPIC = "notears_pfl", "bundle"
+# Where the site's own process finds its file; {site} stands for the name in its certificate.
+SITE_FILE = "NOTEARS_PFL_SITE_FILE"
+MODULES = {
+    "client": "nvflare.private.fed.app.client.client_train",
+    "job": "nvflare.private.fed.app.client.worker_process",
+}
+# Start a fit's job, follow it and end it.
+PROCESSORS = (
+    CheckResourceProcessor,
+    CancelResourceProcessor,
+    DeployProcessor,
+    StartJobProcessor,
+    ClientStatusProcessor,
+    AbortAppProcessor,
+    NotifyJobStatusProcessor,
+)
+ANY = "*"
+# Channel and topic of what the centre may ask; administrative requests are looked into below.
+FROM_CENTRE = {
+    (CHANNEL, TOPIC),
+    (CellChannel.CLIENT_MAIN, ANY),
+    (CellChannel.AUX_COMMUNICATION, ReservedTopic.END_RUN),
+    (CellChannel.RETURN_ONLY, ANY),
+    (STREAM_CHANNEL, STREAM_ACK_TOPIC),
+    (STREAM_CHANNEL, STREAM_ERROR_TOPIC),
+}
+# So many refusals are recorded one by one.
+MOST = 1000
+# Mark of a message that came over one of the site's own loopback connections.
+INSIDE = "notears_pfl_inside"
+# Names of jobs become names of folders.
+JOB = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+# Records a refusal: who asked, in which run, for what, with how many bytes.
+Record = Callable[[str, str, str, int], None]
+
+
+def is_allowed(here: str, is_inside: bool, message: Message) -> bool:
+    """Whether the cell ``here`` may take a request.
+
+    Whoever is connected may give any name and any origin. What came over the site's own loopback
+    connections is ``inside``; only there may the site's own processes speak, and only the
+    centre may speak from outside.
+    """
+    asker = FQCN.split(str(message.get_header(MessageHeaderKey.ORIGIN, "")))[0]
+    if is_inside and asker == FQCN.split(here)[0]:
+        return True
+    return asker == FQCN.ROOT_SERVER and _is_of_a_fit(message)
+
+
+def _is_of_a_fit(message: Message) -> bool:
+    channel, topic = _asked_for(message)
+    return not {(channel, topic), (channel, ANY)}.isdisjoint(FROM_CENTRE)
+
+
+def is_of_a_job(message: Message) -> bool:
+    """Whether an administrative request is about one job, and of whom it may come from.
+
+    The centre starts, follows and ends jobs; how its job is, only the site's own process says.
+    """
+    asked = message.payload
+    if not isinstance(asked, AdministrativeMessage):
+        return False
+    job = asked.get_header(RequestHeader.JOB_ID)
+    asker = FQCN.split(message.get_header(MessageHeaderKey.ORIGIN))[0]
+    is_centre = asker == FQCN.ROOT_SERVER
+    is_own_business = asked.topic == TrainingTopic.NOTIFY_JOB_STATUS
+    return is_centre != is_own_business and (job is None or bool(JOB.fullmatch(str(job))))
+
+
+def _asked_for(message: Message) -> tuple[str, str]:
+    """Channel and topic of a request; of a stream, those of what it carries."""
+    names = (MessageHeaderKey.CHANNEL, MessageHeaderKey.TOPIC)
+    channel, topic = (str(message.get_header(name, "")) for name in names)
+    if (channel, topic) == (STREAM_CHANNEL, STREAM_DATA_TOPIC):
+        names = (StreamHeaderKey.CHANNEL, StreamHeaderKey.TOPIC)
+        channel, topic = (str(message.get_header(name, "")) for name in names)
+    return channel, topic
+
+
+def close_gate(record: Record) -> None:
+    """Put the gate before every cell that this process starts from now on."""
+    kept = [p for p in ClientRequestProcessors.request_processors if isinstance(p, PROCESSORS)]
+    ClientRequestProcessors.request_processors = kept
+    start, receive = CoreCell.start, CoreCell._process_received_msg
+    dispatch, client_command = FedAdminAgent._dispatch_request, ClientProcessJobLauncher.get_command
+
+    def guarded_start(cell: Any) -> None:
+        def refuse(message: Message) -> Message | None:
+            if is_allowed(cell.get_fqcn(), message.get_prop(INSIDE), message):
+                return None
+            _refuse(record, message, "/".join(_asked_for(message)))
+            return make_reply(ReturnCode.UNAUTHENTICATED, error="refused")
+
+        # NVFLARE refuses what an interceptor answers, and what it raises an exception for.
+        cell.set_message_interceptor(refuse)
+        # A message may name an address to connect to, which could be any in the hospital's network.
+        cell._add_adhoc_connector = lambda to_cell, url: None
+        start(cell)
+
+    def marked_receive(cell: Any, endpoint: Any, connection: Any, message: Message) -> None:
+        own = [c.handle for c in (cell.int_listener, cell.bb_int_connector) if c]
+        message.set_prop(INSIDE, connection is None or connection.connector.handle in own)
+        receive(cell, endpoint, connection, message)
+
+    def guarded_dispatch(agent: Any, request: Message) -> Message:
+        if is_of_a_job(request) and request.payload.topic in agent.processors:
+            return dispatch(agent, request)
+        _refuse(record, request, str(getattr(request.payload, "topic", "unreadable")))
+        return new_cell_message({}, error_reply("refused"))
+
+    def job_command(launcher: Any, job_meta: dict[str, Any], fl_ctx: Any) -> str:
+        """Start the job's own process behind the gate, too."""
+        command = client_command(launcher, job_meta, fl_ctx)
+        gated = command.replace(f"-m {MODULES['job']} ", f"-m {__spec__.name} job ", 1)
+        assert gated != command, f"NVFLARE starts its jobs in another way: {command}"
+        return gated
+
+    CoreCell.start, CoreCell._process_received_msg = guarded_start, marked_receive
+    FedAdminAgent._dispatch_request = guarded_dispatch
+    ClientProcessJobLauncher.get_command = job_command
+
+
+def _refuse(record: Record, message: Message, what: str) -> None:
+    asker = str(message.get_header(MessageHeaderKey.ORIGIN, ""))
+    _, *below = FQCN.split(str(message.get_header(MessageHeaderKey.DESTINATION, "")))
+    run = below[0] if below and JOB.fullmatch(below[0]) else ""
+    size = message.get_header(MessageHeaderKey.PAYLOAD_LEN)
+    record(asker, run, what, size if type(size) is int else 0)
+
+
+class Refusals:
+    """Records refusals in the site's ledger; one that cannot be recorded is refused all the same.
+
+    From ``MOST`` on, only every doubling of their number is recorded and logged: a flood of
+    requests must not fill the site's disk.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def __call__(self, asker: str, run: str, what: str, size: int) -> None:
+        """Record that ``asker`` was refused ``what``."""
+        with self._lock:
+            self._count += 1
+            n = self._count
+            if n > MOST and n & (n - 1):
+                return
+            logger.warning("refused %r to %r (%d refused so far)", what[:80], asker[:80], n)
+            try:
+                rules = read_rules(os.environ[SITE_FILE])
+                ledger = Ledger(rules.records / LEDGER, run)
+                ledger.refuse(asker, what, size, f" ({n} so far)" if n > MOST else "")
+                ledger.close()
+            except PflError:
+                logger.exception("a refusal could not be recorded")
+
+
+if __name__ == "__main__":
+    role = sys.argv.pop(1)
+    close_gate(Refusals())
+    runpy.run_module(MODULES[role], run_name="__main__", alter_sys=True)

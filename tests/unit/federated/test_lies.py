@@ -1,0 +1,118 @@
+"""A site that lies: its words are bounded, and nobody else is blamed for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from notears_pfl import NotearsPFL
+from notears_pfl.errors import FederatedError
+from notears_pfl.federated.messages import Message, MessageError, decode, encode
+from notears_pfl.model.local import Description
+
+
+def fitted(courier, hospitals):
+    return NotearsPFL(progress=False).fit_over(courier, len(hospitals.names))
+
+
+def described_as(**changes):
+    """Change what a site says of itself."""
+
+    def spoil(data):
+        *first, last = [message for message, _ in decode(data)]
+        if isinstance(last.values[0], Description):
+            told = replace(last.values[0], **changes)
+            last = Message("answer", last.round, last.basis, (told,))
+        return b"".join(map(encode, [*first, last]))
+
+    return spoil
+
+
+def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
+    """They make the scale D that S0 refuses."""
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
+
+    with pytest.raises(FederatedError, match=r"S1 .*\. Look at the site that is out of line") as no:
+        fitted(courier, hospitals)
+
+    assert "Their medians differ: S0 " in str(no.value)
+
+
+@pytest.mark.parametrize("step", [0.9, 1.9])
+def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospitals, step):
+    """S1 goes as far from V as no single answer can be refused for, and stays below the largest."""
+    courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
+
+    def growing(bundles):
+        requests = [message for message, _ in decode(bundles["S1"])]
+        begun.update({m.kind: m.values[0] for m in requests if m.kind == "begin"})
+        answers = dict(exchange(bundles))
+        *earlier, answer = [message for message, _ in decode(answers["S1"])]
+        if requests[-1].kind == "step" and requests[-1].round > 3:
+            (V, rho), root = requests[-1].values, np.sqrt(begun["begin"])[:, None]
+            reach = np.sqrt((1 + rho * ((root * V) ** 2).sum(axis=0)) / rho / 7)
+            W = (V + step * reach / root) * (1 - np.eye(8))
+            W *= min(1.0, 9e5 / (np.abs(W) * root / root.T).max())
+            answer = Message("answer", answer.round, answer.basis, ((W, 1.0),))
+            answers["S1"] = b"".join(map(encode, [*earlier, answer]))
+        return answers
+
+    courier._exchange = growing
+
+    with pytest.raises(FederatedError, match="site S1: the weights of all sites grew"):
+        fitted(courier, hospitals)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"n": 10**30}, "n must be a whole number from 2 to 1000000000"),
+        ({"n": 80.0}, "n must be a whole number"),
+        ({"has_samples": "yes"}, "has_samples must be true or false"),
+        ({"has_samples": 1}, "has_samples must be true or false"),
+    ],
+)
+def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, reason):
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": described_as(**changes)}
+
+    with pytest.raises(MessageError, match=f"site S1.*{reason}"):
+        fitted(courier, hospitals)
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({"subjects": 2.5}, "subjects must be a whole number"),
+        ({"subjects": True}, "subjects must be a whole number"),
+        ({"samples": 10**12}, "samples must be a whole number"),
+        ({"effective_samples": 1e300}, "effective_samples must be at most"),
+        ({"noise": "\x1b[2J"}, "noise must be nothing, or its epsilon"),
+        ({"noise": {"epsilon": 1.0}}, "noise must be nothing, or its epsilon"),
+        ({"noise": {"epsilon": "a", "delta": 0.1, "clip": 1.0}, "effective_samples": None},
+         "epsilon must be numbers"),
+        ({"noise": {"epsilon": 1.0, "delta": 0.1, "clip": 1.0}}, "without effective_samples"),
+    ],
+)  # fmt: skip
+def test_counts_of_a_site_are_typed_and_bounded(hospitals, counts, reason):
+    def spoil(data):
+        ((answer, _),) = decode(data)
+        told = {**answer.values[0], **counts}
+        return encode(Message("answer", answer.round, answer.basis, (told,)))
+
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises(MessageError, match=f"site S1.*{reason}"):
+        hospitals.courier()
+
+
+def test_words_of_a_site_are_cleaned_and_cut(hospitals):
+    words = "\x1b[31mowned\r" + "a" * 10**5
+    hospitals.spoil = {"S1": lambda data: encode(Message("refusal", 0, 0, (words,)))}
+
+    with pytest.raises(FederatedError, match=r"site S1 refuses:  \[31mowned a+ …") as raised:
+        hospitals.courier()
+
+    assert len(str(raised.value)) < 400
+    assert str(raised.value).isprintable()
