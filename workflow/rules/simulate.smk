@@ -4,7 +4,10 @@ SIMULATION = config["simulation"]
 SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])
 # The report shows no simulations of other settings.
 SIMULATION_SETTINGS = {
-    **{f"simulation.{name}": SIMULATION[name] for name in ("weights", "graphs", "methods")},
+    **{
+        f"simulation.{name}": SIMULATION[name]
+        for name in ("weights", "graphs", "methods")
+    },
     f"simulation.{SIMULATION['preset']}": SIMULATION[SIMULATION["preset"]],
     "seed": config["seed"],
 }

@@ -76,7 +76,7 @@ class Fitted(Protocol):
 
     weights_: np.ndarray
     parameters_: Any
-    site_parameters_: Sequence[Any]
+    site_parameters_: Any
     converged_: bool
     certificate_: Any
     candidates_: Any
