@@ -3,8 +3,8 @@
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.phantom_figure import cohort_figure, sagittal_slice
-from notears_pfl.report.style import save_figure
+from notears_pfl.report.figure_style import save_figure
+from notears_pfl.report.sections.phantom_truth import phantom_figure, sagittal_slice
 
 with rule_log(snakemake.log[0]):
     inputs, params = snakemake.input, snakemake.params
@@ -13,7 +13,7 @@ with rule_log(snakemake.log[0]):
     scans = [
         sagittal_slice(bold.data[..., bold.data.shape[-1] // 2], bold.affine) for bold in bolds
     ]
-    figure = cohort_figure(
+    figure = phantom_figure(
         anatomy=sagittal_slice(t1w.data, t1w.affine),
         scans=dict(zip(params.titles, scans, strict=True)),
         edges=read_table(inputs.edges),

@@ -2,8 +2,8 @@
 
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.comparison_figure import comparison_figure
-from notears_pfl.report.style import save_figure
+from notears_pfl.report.figure_style import save_figure
+from notears_pfl.report.sections.method_comparison import comparison_figure
 
 with rule_log(snakemake.log[0]):
     tests = read_table(snakemake.input.tests)

@@ -1,9 +1,9 @@
-"""Rule ``report_cohort``: figure of who stayed at each step, and why others did not."""
+"""Rule ``report_cohort``: flow of the subjects through the study, with the reasons for exclusion."""
 
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.cohort_figures import flow_figure
-from notears_pfl.report.style import save_figure
+from notears_pfl.report.figure_style import save_figure
+from notears_pfl.report.sections.cohort_flow import flow_figure
 
 with rule_log(snakemake.log[0]):
     cohort, flow = read_table(snakemake.input.cohort), read_table(snakemake.input.flow)

@@ -1,14 +1,18 @@
-"""Rule ``report_index``: the report of the study, one page with everything in it."""
+"""Rule ``report_index``: the report of the study on one page."""
 
 import os
 
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.report.figure_texts import embed_figures
-from notears_pfl.report.findings import read_findings
-from notears_pfl.report.sections.provenance import Origin, read_benchmarks
-from notears_pfl.report.study_page import read_extras, study_page
+from notears_pfl.report.sections.run_provenance import Origin
+from notears_pfl.report.study_page import (
+    embed_figures,
+    read_benchmarks,
+    read_extras,
+    read_findings,
+    study_page,
+)
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output

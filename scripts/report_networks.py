@@ -1,17 +1,16 @@
-"""Rule ``report_networks``: a group's network at each site, and what each site has alone."""
+"""Rule ``report_networks``: networks of a group at each site, and the connections of one site only."""
 
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.finding_figures import site_specific_figure
+from notears_pfl.report.figure_style import save_figure
 from notears_pfl.report.findings import selected_rois
-from notears_pfl.report.network_figures import network_figures
-from notears_pfl.report.style import save_figure
+from notears_pfl.report.sections.site_networks import network_figures, site_specific_figure
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
-    group, rois = snakemake.wildcards.group, selected_rois(inputs.rois)
+    group, rois = snakemake.wildcards.group, selected_rois(read_table(inputs.rois))
     networks = read_networks(inputs.networks, [(group, site) for site in params.sites])
     for k, (site, sidecar) in enumerate(zip(params.sites, inputs.sidecars, strict=True)):
         n_subjects = read_sidecar(sidecar)["Subjects"]

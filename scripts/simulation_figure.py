@@ -3,8 +3,8 @@
 import pandas as pd
 
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.report.simulation_figures import simulation_figure
-from notears_pfl.report.style import save_figure
+from notears_pfl.report.figure_style import save_figure
+from notears_pfl.report.sections.simulations import simulation_figure
 
 with rule_log(snakemake.log[0]):
     metrics = pd.read_csv(snakemake.input.metrics, sep="\t")

@@ -1,10 +1,10 @@
-"""Rule ``simulation_page``: what was simulated, who wins where, and at what cost."""
+"""Rule ``simulation_page``: settings, best methods and costs of the simulations."""
 
 import pandas as pd
 
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.report.simulation_page import simulation_page
+from notears_pfl.report.sections.simulations import simulation_page
 
 with rule_log(snakemake.log[0]):
     wins = pd.read_csv(snakemake.input.wins, sep="\t")

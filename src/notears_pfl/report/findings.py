@@ -1,22 +1,12 @@
-"""Everything that the report reads: the tables, networks and records of one finished study."""
+"""The findings of a study, as the sections of the report use them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from notears_pfl.io.networks import read_networks
-from notears_pfl.io.sidecars import read_sidecar
-from notears_pfl.io.tables import read_table
-
 Networks = Mapping[tuple[str, str], pd.DataFrame]
-TABLES = (
-    "cohort", "flow", "table_one", "degree", "degree_top", "degree_totals", "overlap",
-    "site_specific", "counts", "scale_audit", "edge_motion",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,15 +20,15 @@ class Findings:
     groups : tuple of str
         Patients and controls.
     sites : sequence of str
-        Sites that have a network.
+        Sites with a network.
     rois : DataFrame
         The selected regions, indexed by abbreviation.
     tables : mapping of str to DataFrame
-        Those of ``TABLES``, and ``truth`` for a phantom.
+        Tables of results by name; ``truth`` for a phantom only.
     networks, other_scale : mapping of (group, site) to DataFrame
-        The networks, and those learned on the other scale.
+        The networks, and those estimated with the other scaling of the data.
     true_networks : mapping of (group, site) to DataFrame
-        Of a phantom; else empty.
+        Ground truth of a phantom; otherwise empty.
     fits : mapping of str to mapping
         Record of each group's fit.
     sidecars : mapping of (group, site) to mapping
@@ -69,49 +59,35 @@ class Findings:
 
     @property
     def has_images(self) -> bool:
-        """Whether the study preprocessed images, or began at ROI series."""
+        """Whether the study preprocessed images; otherwise it started from ROI time series."""
         return any("methods" in report for report in self.reports.values())
 
     @property
     def has_surrogate_atlas(self) -> bool:
-        """Whether the regions were grown around AAL's coordinates; else they are AAL itself."""
+        """Whether the regions were grown around AAL coordinates instead of taken from the atlas."""
         return self.kind == "phantom" and self.config["rois"]["atlas"] in ("auto", "surrogate")
 
     @property
     def n_subjects(self) -> dict[str, int]:
-        """How many people's series the networks of each group were learned from."""
+        """Number of discovery subjects behind the networks of each group."""
         return {
             group: sum(self.sidecars[group, site]["Subjects"] for site in self.sites)
             for group in self.groups
         }
 
-
-def read_findings(inputs: Any, params: Any) -> Findings:
-    """Read the results; ``inputs`` and ``params`` are those of the rule."""
-    group_sites = [(group, site) for group in params.groups for site in params.sites]
-    # Each says whose it is: the order of the files is not that of groups and sites.
-    found = [read_sidecar(Path(path).with_suffix(".json")) for path in inputs.networks]
-    sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
-    names = [*TABLES, *(["truth"] if inputs.get("truth") else [])]
-    return Findings(
-        kind=params.config["source"]["kind"],
-        groups=tuple(params.groups),
-        sites=list(params.sites),
-        rois=selected_rois(params.config["rois"]["table"]),
-        tables={name: read_table(inputs[name]) for name in names},
-        networks=read_networks(inputs.networks, group_sites),
-        other_scale=read_networks(inputs.other_scale, group_sites),
-        fits={fit["Group"]: fit for fit in map(read_sidecar, inputs.fits)},
-        sidecars={key: sidecars[key] for key in group_sites},
-        reports=dict(zip(params.participants, map(read_sidecar, inputs.reports), strict=True)),
-        config=json.loads(json.dumps(params.config)),
-        true_networks=(
-            read_networks(inputs.true_networks, group_sites) if inputs.get("true_networks") else {}
-        ),
-    )
+    @property
+    def caption_words(self) -> dict[str, Any]:
+        """Words for the placeholders of captions: groups, number of sites and of subjects."""
+        patients, controls = self.groups
+        subjects = " and ".join(f"{n} {group}" for group, n in self.n_subjects.items())
+        return {
+            "patients": patients,
+            "controls": controls,
+            "n_sites": len(self.sites),
+            "n": f" (n = {subjects} discovery subjects)",
+        }
 
 
-def selected_rois(table: str | Path) -> pd.DataFrame:
-    """Read the selected regions of the table of regions, indexed by abbreviation."""
-    rois = read_table(table)
-    return rois[rois["selected"]].set_index("abbreviation", drop=False)
+def selected_rois(table: pd.DataFrame) -> pd.DataFrame:
+    """Select the regions of the study from the table of all regions; index by abbreviation."""
+    return table[table["selected"]].set_index("abbreviation", drop=False)

@@ -1,6 +1,7 @@
-"""The report of a study: all sections, in the order in which they are read."""
+"""The report of a study: read its results and put all sections on one page."""
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,26 +9,39 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
+from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
+from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.embed import Picture
-from notears_pfl.report.findings import Findings
-from notears_pfl.report.page import index_page
-from notears_pfl.report.sections.cohort import cohort_section
-from notears_pfl.report.sections.extras import comparison_section, simulations_section
+from notears_pfl.report.findings import Findings, selected_rois
+from notears_pfl.report.page import embed_picture, index_page
+from notears_pfl.report.page_parts import Caption, Picture
+from notears_pfl.report.sections import method_comparison, nodes, phantom_truth
+from notears_pfl.report.sections.cohort_flow import cohort_captions, cohort_section
 from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.limits import limits_section
-from notears_pfl.report.sections.methods import methods_section
-from notears_pfl.report.sections.networks import networks_section
+from notears_pfl.report.sections.method_comparison import comparison_section
+from notears_pfl.report.sections.methods_paragraph import methods_section
 from notears_pfl.report.sections.nodes import nodes_section
-from notears_pfl.report.sections.provenance import Origin, provenance_section
-from notears_pfl.report.sections.quality import quality_section
-from notears_pfl.report.sections.truth import truth_section
+from notears_pfl.report.sections.phantom_truth import truth_section
+from notears_pfl.report.sections.run_provenance import Origin, provenance_section
+from notears_pfl.report.sections.simulations import simulations_captions, simulations_section
+from notears_pfl.report.sections.site_networks import networks_captions, networks_section
+from notears_pfl.report.sections.subject_quality import quality_section
+
+TABLES = (
+    "cohort", "flow", "table_one", "degree", "degree_top", "degree_totals", "overlap",
+    "site_specific", "counts", "scale_audit", "edge_motion",
+)  # fmt: skip
+BENCHMARK = ".benchmark.tsv"
 
 
 @dataclass(frozen=True)
 class Target:
-    """Files of a target that a study may or may not have run; ``record`` says what from."""
+    """Results of a target that a study may or may not have run.
+
+    ``record`` is the file that lists the settings and sources that they were computed from.
+    """
 
     record: str
     tables: Mapping[str, str]
@@ -55,8 +69,8 @@ TARGETS = {
 class Extras:
     """Results of targets that a study may or may not have run.
 
-    ``outdated`` names, for a target whose results are of other settings or other data, what has
-    changed since. Such results are not shown.
+    ``outdated`` lists, by target, what has changed since its results were computed. Outdated
+    results are not shown.
     """
 
     proportion_tests: pd.DataFrame | None = None
@@ -67,18 +81,43 @@ class Extras:
     outdated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_extras(paths: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> Extras:
-    """Read the files of :data:`TARGETS` that are among ``paths``; PNGs are pictures.
+def read_findings(inputs: Any, params: Any) -> Findings:
+    """Read the results of a study from the ``inputs`` and ``params`` of the rule."""
+    group_sites = [(group, site) for group in params.groups for site in params.sites]
+    # Sidecars name their group and site: the files may come in any order.
+    found = [read_sidecar(Path(path).with_suffix(".json")) for path in inputs.networks]
+    sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
+    names = [*TABLES, *(["truth"] if inputs.get("truth") else [])]
+    return Findings(
+        kind=params.config["source"]["kind"],
+        groups=tuple(params.groups),
+        sites=list(params.sites),
+        rois=selected_rois(read_table(params.config["rois"]["table"])),
+        tables={name: read_table(inputs[name]) for name in names},
+        networks=read_networks(inputs.networks, group_sites),
+        other_scale=read_networks(inputs.other_scale, group_sites),
+        fits={fit["Group"]: fit for fit in map(read_sidecar, inputs.fits)},
+        sidecars={key: sidecars[key] for key in group_sites},
+        reports=dict(zip(params.participants, map(read_sidecar, inputs.reports), strict=True)),
+        config=json.loads(json.dumps(params.config)),
+        true_networks=(
+            read_networks(inputs.true_networks, group_sites) if inputs.get("true_networks") else {}
+        ),
+    )
 
-    Stability comes from the networks of the draws, where there are any. ``settings`` are those
-    that a target would be run with now.
+
+def read_extras(paths: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> Extras:
+    """Read the files of :data:`TARGETS` among ``paths``; PNG files are pictures.
+
+    Stability is computed from the networks of the draws, if there are any. ``settings`` are the
+    current settings of each target.
     """
     tables: dict[str, pd.DataFrame] = {}
     edges: list[pd.DataFrame] = []
     outdated, pictures = {}, []
     for name, target in TARGETS.items():
-        own = Path(target.record).parent
-        found = [path for path in paths if Path(path).is_relative_to(own)]
+        folder = Path(target.record).parent
+        found = [path for path in paths if Path(path).is_relative_to(folder)]
         if not any(path in found for path in target.tables.values()):
             continue
         if changed := departures(settings[name], target.record):
@@ -93,10 +132,72 @@ def read_extras(paths: Collection[str], settings: Mapping[str, Mapping[str, Any]
     return Extras(**tables, stability=stability, pictures=pictures, outdated=outdated)
 
 
+def read_benchmarks(folder: str | Path) -> pd.DataFrame:
+    """Sum Snakemake's benchmark files below ``folder`` by rule.
+
+    Returns
+    -------
+    DataFrame
+        ``rule``, ``jobs``, ``wall_s`` and ``cpu_s`` (sums), ``memory_mb`` (of the largest job).
+    """
+    rows = []
+    for path in sorted(Path(folder).rglob(f"*{BENCHMARK}")):
+        first = path.relative_to(folder).parts[0].removesuffix(BENCHMARK)
+        measured = pd.read_csv(path, sep="\t", na_values=["-", "NA"]).iloc[-1]
+        rows.append(
+            {
+                "rule": first,
+                "wall_s": measured["s"],
+                "cpu_s": measured.get("cpu_time"),
+                "memory_mb": measured["max_rss"],
+            }
+        )
+    table = pd.DataFrame(rows, columns=["rule", "wall_s", "cpu_s", "memory_mb"])
+    table[["wall_s", "cpu_s", "memory_mb"]] = table[["wall_s", "cpu_s", "memory_mb"]].astype(float)
+    return (
+        table.groupby("rule")
+        .agg(
+            jobs=("rule", "size"),
+            wall_s=("wall_s", "sum"),
+            cpu_s=("cpu_s", "sum"),
+            memory_mb=("memory_mb", "max"),
+        )
+        .reset_index()
+        .sort_values("cpu_s", ascending=False, kind="stable")
+    )
+
+
+def figure_captions(findings: Findings) -> dict[str, Caption]:
+    """Fill the captions of all figures, by figure name."""
+    captions = nodes.CAPTIONS | method_comparison.CAPTIONS | phantom_truth.CAPTIONS
+    words = findings.caption_words
+    return (
+        {name: caption.filled(**words) for name, caption in captions.items()}
+        | cohort_captions(findings)
+        | networks_captions(findings)
+        | simulations_captions()
+    )
+
+
+def embed_figures(paths: Iterable[str], findings: Findings) -> dict[str, Picture]:
+    """Embed figures with their captions, by figure name."""
+    captions = figure_captions(findings)
+    return {
+        name: embed_picture(path, name, captions[name])
+        for path, name in ((path, _figure_name(path)) for path in paths)
+    }
+
+
+def _figure_name(path: str) -> str:
+    """Name of a figure: that of its file; figures of the simulations get a prefix."""
+    stem = Path(path).stem
+    return stem.replace("figure_", "simulation_") if "simulate" in Path(path).parts else stem
+
+
 def study_page(
     findings: Findings, pictures: Mapping[str, Picture], extras: Extras, origin: Origin
 ) -> str:
-    """Write the report."""
+    """Write the page, with the sections in reading order."""
     patients, controls = findings.groups
     n = findings.cohort[findings.cohort["included"].astype(bool)]["group"].value_counts()
     title = f"Directed brain networks of {patients} and {controls} at {len(findings.sites)} sites"

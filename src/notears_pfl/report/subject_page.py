@@ -1,4 +1,4 @@
-"""The page of one subject."""
+"""The page of one subject: quality measures, figures of its data, and what was done to them."""
 
 import io
 from collections.abc import Mapping
@@ -6,29 +6,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.signal import periodogram
 
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.embed import Picture, embed_picture
-from notears_pfl.report.page import render
-from notears_pfl.report.sections.quality import FIGURES
-from notears_pfl.report.style import save_figure
-from notears_pfl.report.subject_figures import (
-    carpet_figure,
-    coverage_figure,
-    movement_figure,
-    registration_figure,
-    spectrum_figure,
+from notears_pfl.report.figure_style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RC,
+    SKY,
+    VERMILION,
+    lobe_colours,
+    save_figure,
 )
-from notears_pfl.report.tables import cell
+from notears_pfl.report.page import embed_picture, render
+from notears_pfl.report.page_parts import Caption, Picture, cell
+from notears_pfl.report.sections.subject_quality import FIGURES
+
+# Framewise displacement above which a volume counts as moved, mm; as in the quality measures.
+MOVED_MM = 0.5
+PLANES = ("axial", "coronal", "sagittal")
+NOT_PROCESSED = "Not available: this step was done before the data entered the study."
 
 
 @dataclass(frozen=True)
 class SubjectRecord:
-    """What is known of a subject; parts that its study does not have are None."""
+    """What is known about a subject; parts that the study does not have are None."""
 
     row: pd.Series
     report: Mapping[str, Any]
@@ -41,7 +51,7 @@ class SubjectRecord:
 
 
 def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
-    """Read a subject's files; those of a subject that failed are empty and not read."""
+    """Read a subject's files; those of a failed subject are empty and are not read."""
     report = read_sidecar(files["report"])
     usable = {
         kind: path
@@ -67,17 +77,17 @@ def subject_page(
     Parameters
     ----------
     record : SubjectRecord
-        Of the subject.
+        The subject.
     rois : DataFrame
         All regions, indexed by abbreviation, with ``lobe`` and ``selected``.
     settings : mapping
-        ``band_hz``, or None where the study did not filter, and ``min_coverage``.
+        ``band_hz``, None if the study did not filter, and ``min_coverage``.
     back : str
         Address of the index.
     """
     row = record.row
     numbers = [
-        (FIGURES[name][0], cell(_number(row[name]), FIGURES[name][1]).text)
+        (FIGURES[name][0], cell(row[name], FIGURES[name][1]).text)
         for name in FIGURES
         if name in row
     ]
@@ -86,7 +96,7 @@ def subject_page(
         subject=row["participant_id"],
         site=row["site"],
         group=row["group"],
-        status=row["split"] if row["included"] else "left out",
+        status=row["split"] if row["included"] else "excluded",
         reason="" if pd.isna(row["exclusion"]) else row["exclusion"],
         numbers=numbers,
         cautions=record.report.get("cautions", []),
@@ -102,20 +112,19 @@ def _parts(
     """Figure of each part, or why there is none."""
     name = record.row["participant_id"]
     if record.report["status"] == "failed":
-        return {"All figures": "Processing failed; there is nothing to show."}
+        return {"All figures": "Processing failed; no figures are available."}
     tr = record.report.get("repetition_time") or 1.0
     parts: dict[str, Picture | str] = {}
-    not_here = "Not part of this study: the work before its source was done elsewhere."
-    parts["Movement"] = (
+    parts["Head motion"] = (
         _picture(
             movement_figure(record.motion, record.confounds, tr),
             f"Head motion of {name}: translations, rotations, framewise displacement and DVARS "
             "over time",
-            "Head motion as estimated; framewise displacement after Power, volumes beyond 0.5 mm "
-            "marked; DVARS in the brain.",
+            "Estimated head motion; framewise displacement after Power, with volumes above 0.5 mm "
+            "marked; DVARS within the brain.",
         )
         if record.motion is not None and record.confounds is not None
-        else not_here
+        else NOT_PROCESSED
     )
     stages = {
         title: series
@@ -124,14 +133,14 @@ def _parts(
     }
     parts["Carpet"] = _picture(
         carpet_figure(stages, rois, tr),
-        f"Carpet plots of {name}, {' and '.join(stages)}: one line per region, grey by signal",
-        "Each line is a region's standardised signal; stripes across all lines are what cleaning "
-        "is to remove. Blank lines: too few voxels in the field of view.",
+        f"Carpet plots of {name}, {' and '.join(stages)}: one row per region, grey by signal",
+        "Each row is the standardised signal of a region; cleaning should remove stripes across "
+        "all rows. Blank rows: too few voxels in the field of view.",
     )
     parts["Spectrum"] = _picture(
         spectrum_figure(stages, tr, settings["band_hz"]),
         f"Power spectrum of {name}, {' and '.join(stages)}",
-        f"Mean over regions (n = {rois.shape[0]}), each as shares of its own power."
+        f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."
         + ("" if "repetition_time" in record.report else " TR unknown: frequency per volume."),
     )
     for title, slices, of in (
@@ -142,10 +151,10 @@ def _parts(
             _picture(
                 registration_figure(slices),
                 f"{of} of {name} with outlines",
-                f"The {of}; outlines come from the image it was registered to. Places in mm.",
+                f"The {of}; outlines are from the image it was registered to. Positions in mm.",
             )
             if slices is not None
-            else not_here
+            else NOT_PROCESSED
         )
     coverage = record.report.get("coverage")
     parts["Coverage"] = (
@@ -154,19 +163,191 @@ def _parts(
                 pd.Series(coverage), list(rois.index[rois["selected"]]), settings["min_coverage"]
             ),
             f"Share of each region of {name} inside the field of view",
-            "Share of each region's voxels in the field of view; regions below 0.8 are named.",
+            "Share of the voxels of each region in the field of view; regions below 0.8 are named.",
         )
         if coverage
-        else not_here
+        else NOT_PROCESSED
     )
     return parts
-
-
-def _number(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
 
 
 def _picture(figure: Figure, alt: str, caption: str) -> Picture:
     buffer = io.BytesIO()
     save_figure(figure, buffer)
-    return embed_picture(buffer, "", alt, caption)
+    return embed_picture(buffer, "", Caption(alt, caption))
+
+
+def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) -> Figure:
+    """Draw the six motion parameters, framewise displacement and DVARS over time.
+
+    Parameters
+    ----------
+    motion : DataFrame
+        ``trans_x`` … in mm, ``rot_x`` … in radians, a row per volume.
+    confounds : DataFrame
+        ``fd_power_mm`` and ``dvars_percent``.
+    tr : float
+        Repetition time, s.
+    """
+    seconds = tr * np.arange(len(motion))
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 6))
+        axes = figure.subplots(4, 1, sharex=True)
+        looks = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))
+        for name, (colour, line) in zip("xyz", looks, strict=True):
+            style: dict[str, Any] = {
+                "color": colour,
+                "linestyle": line,
+                "linewidth": 1,
+                "label": name,
+            }
+            axes[0].plot(seconds, motion[f"trans_{name}"], **style)
+            axes[1].plot(seconds, np.rad2deg(motion[f"rot_{name}"]), **style)
+        axes[0].legend(ncols=3, fontsize=7, loc="upper left")
+        fd = confounds["fd_power_mm"]
+        axes[2].plot(seconds, fd, color=INK, linewidth=1)
+        moved = fd > MOVED_MM
+        axes[2].plot(seconds[moved], fd[moved], "v", color=VERMILION, markersize=4)
+        axes[2].axhline(MOVED_MM, color=VERMILION, linestyle="--", linewidth=1)
+        axes[2].annotate(
+            "0.5 mm",
+            (1, MOVED_MM),
+            xycoords=("axes fraction", "data"),
+            fontsize=7,
+            ha="right",
+            va="bottom",
+        )
+        axes[3].plot(seconds[1:], confounds["dvars_percent"].iloc[1:], color=INK, linewidth=1)
+        for axis, label in zip(
+            axes, ("translation, mm", "rotation, °", "FD, mm", "DVARS, %"), strict=True
+        ):
+            axis.set_ylabel(label)
+        axes[2].set_ylim(bottom=0)
+        axes[3].set_xlabel("time, s")
+    return figure  # fmt: skip
+
+
+def carpet_figure(carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: float) -> Figure:
+    """Draw the standardised series of all regions by lobe, one carpet per stage.
+
+    ``rois`` is indexed by abbreviation, with ``lobe``; regions without values stay blank.
+    """
+    lobes = list(dict.fromkeys(rois["lobe"]))
+    order = sorted(rois.index, key=lambda name: lobes.index(rois.loc[name, "lobe"]))
+    colours = lobe_colours(rois["lobe"])
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 0.6 + 2.6 * len(carpets)))
+        grid = figure.subplots(len(carpets), 2, width_ratios=[1, 60], sharex="col", squeeze=False)
+        for (side, axis), (title, series) in zip(grid, carpets.items(), strict=True):
+            values = series.reindex(columns=order).to_numpy(dtype=float).T
+            spread = values.std(axis=1, keepdims=True)
+            shown = (values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+            end = tr * len(series)
+            axis.imshow(
+                shown,
+                cmap="gray",
+                vmin=-2,
+                vmax=2,
+                aspect="auto",
+                interpolation="nearest",
+                extent=(0, end, len(order), 0),
+            )
+            strip = np.array([mpl.colors.to_rgb(colours[rois.loc[r, "lobe"]]) for r in order])
+            side.imshow(strip[:, None, :], aspect="auto", extent=(0, 1, len(order), 0))
+            side.set_xticks([])
+            side.set_yticks([])
+            side.set_ylabel(f"{len(order)} regions by lobe")
+            axis.set_yticks([])
+            axis.set_title(title, fontsize=9)
+        grid[-1, 1].set_xlabel("time, s")
+        handles = [mpl.patches.Patch(color=c, label=lobe) for lobe, c in colours.items()]
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7)
+    return figure  # fmt: skip
+
+
+def spectrum_figure(
+    stages: Mapping[str, pd.DataFrame], tr: float, band_hz: tuple[float, float] | None
+) -> Figure:
+    """Draw the power spectrum of each stage, mean over regions, as shares of total power."""
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 2.8))
+        axis = figure.subplots()
+        looks = ((GREY, "-"), (BLUE, "-"))
+        for (title, series), (colour, line) in zip(stages.items(), looks, strict=False):
+            frequency, power = periodogram(
+                series.dropna(axis=1).to_numpy(dtype=float), fs=1 / tr, axis=0
+            )
+            total = power.sum(axis=0)
+            share = (power / np.where(total > 0, total, 1)).mean(axis=1)
+            axis.plot(frequency, 100 * share, color=colour, linestyle=line, label=title)
+        if band_hz:
+            label = f"pass band, {band_hz[0]:g} to {band_hz[1]:g} Hz"
+            axis.axvspan(*band_hz, color=ORANGE, alpha=0.18, linewidth=0, label=label)
+        axis.set_xlim(left=0)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("frequency, Hz")
+        axis.set_ylabel("share of the power, %")
+        axis.legend(fontsize=8)
+    return figure
+
+
+def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> Figure:
+    """Draw the share of each region's voxels in the field of view.
+
+    The limit applies to the selected regions.
+    """
+    chosen = coverage.index.isin(selected)
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 2.6))
+        axis = figure.subplots()
+        places = np.arange(len(coverage))
+        for mask, colour, label in (
+            (chosen, BLUE, "selected"),
+            (~chosen, "#c4ccd4", "not selected"),
+        ):
+            axis.bar(places[mask], coverage[mask], color=colour, width=0.9, label=label)
+        axis.axhline(limit, color=VERMILION, linestyle="--", linewidth=1, label=f"limit {limit:g}")
+        names = [str(name) for name in coverage.index]
+        low = [i for i in places if coverage.iloc[i] < max(limit, 0.8)]
+        for i in low[:20]:
+            axis.annotate(
+                names[i],
+                (i, coverage.iloc[i]),
+                rotation=90,
+                fontsize=6,
+                ha="center",
+                va="bottom",
+            )
+        axis.set_xticks([])
+        axis.set_xlabel(f"{len(coverage)} regions, in the atlas's order")
+        axis.set_ylabel("coverage")
+        axis.set_ylim(0, 1.05)
+        figure.legend(ncols=3, fontsize=7, loc="outside upper right")
+    return figure  # fmt: skip
+
+
+def registration_figure(slices: Mapping[str, Any]) -> Figure:
+    """Draw slices of a registered image with outlines of the image that it was registered to.
+
+    ``slices`` holds, for each plane, the image (slices, rows, columns), ``<plane>_outline``
+    (1 brain, 2 white matter) and ``<plane>_mm``.
+    """
+    colours = mpl.colors.ListedColormap([ORANGE, SKY])
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 1.9))
+        axes = figure.subplots(1, sum(len(slices[plane]) for plane in PLANES))
+        shown = ((plane, k) for plane in PLANES for k in range(len(slices[plane])))
+        for axis, (plane, k) in zip(axes, shown, strict=True):
+            axis.imshow(slices[plane][k], cmap="gray", vmin=0, vmax=255)
+            outline = np.ma.masked_equal(slices[f"{plane}_outline"][k], 0)
+            axis.imshow(outline, cmap=colours, vmin=1, vmax=2, interpolation="nearest")
+            axis.set_title(
+                f"{'zyx'[PLANES.index(plane)]} = {slices[f'{plane}_mm'][k]:.0f}", fontsize=7
+            )
+            axis.set_axis_off()
+        handles = [
+            mpl.patches.Patch(color=ORANGE, label="outline of the brain"),
+            mpl.patches.Patch(color=SKY, label="outline of white matter"),
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7)
+    return figure

@@ -1,1 +1,1 @@
-"""The parts of the page, one module each: what of the findings to show, and in which words."""
+"""The sections of the report, one module each: its text, its figures and their captions."""

@@ -1,25 +1,25 @@
-"""At a glance: who was studied, what was learned, what to be careful about."""
+"""At a glance: the subjects, the main results, and points of caution."""
 
 from collections.abc import Iterator
 
 import pandas as pd
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page import Section
+from notears_pfl.report.page_parts import Section
 
-# A standardised mean difference that is no longer small.
+# Standardised mean differences above this are not small.
 UNBALANCED = 0.2
 
 
 def glance_section(findings: Findings) -> Section:
-    """Tiles of numbers, sentences of results, and warnings that this study's numbers raise."""
+    """Show key numbers, main results, and the warnings that apply to this study."""
     return Section(
         "glance",
         "At a glance",
         {
             "tiles": list(_tiles(findings)),
-            "learned": list(_learned(findings)),
-            "careful": list(_careful(findings)),
+            "results": list(_results(findings)),
+            "cautions": list(_cautions(findings)),
             "is_phantom": findings.kind == "phantom",
         },
     )
@@ -47,13 +47,13 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _learned(findings: Findings) -> Iterator[str]:
+def _results(findings: Findings) -> Iterator[str]:
     patients, controls = findings.groups
     counts = findings.tables["counts"].set_index(["result", "who"])
     edges = counts["directed"]["edges over all sites"]
     yield (
-        f"{edges[patients]} directed edges over the {len(findings.sites)} networks of {patients} "
-        f"and {edges[controls]} over those of {controls}."
+        f"{edges[patients]} directed edges in the {len(findings.sites)} networks of {patients}, "
+        f"{edges[controls]} in those of {controls}."
     )
     overlap = findings.tables["overlap"]
     for group in findings.groups:
@@ -63,53 +63,53 @@ def _learned(findings: Findings) -> Iterator[str]:
             named = ", ".join(
                 f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"], strict=True)
             )
-            more = " among others" if len(own) > len(strongest) else ""
-            yield f"At every site in {group} only: {named}{more}."
+            more = ", among others" if len(own) > len(strongest) else ""
+            yield f"Found at every site in {group} only: {named}{more}."
         else:
-            yield f"No connection is at every site in {group} and not in the other group."
+            yield f"No connection is found at every site in {group} only."
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
         roi, degree = first["roi"], first["degree"]
         yield (
-            f"{group}: most edges leave {roi['out']} ({degree['out']}) and enter {roi['in']} "
-            f"({degree['in']}), summed over the sites."
+            f"{group}: summed over sites, {roi['out']} has the highest out degree "
+            f"({degree['out']}) and {roi['in']} the highest in degree ({degree['in']})."
         )
 
 
-def _careful(findings: Findings) -> Iterator[str]:
+def _cautions(findings: Findings) -> Iterator[str]:
     share = findings.tables["scale_audit"]["share_same_direction"].dropna()
     if len(share):
         low, high = f"{share.min():.0%}", f"{share.max():.0%}"
         span = low if low == high else f"{low} to {high}"
         yield (
-            f"Arrows rest on the scale of the data: on the other scale {span} of the shared "
-            "connections, by site and group, keep their direction. The table of connections says "
-            "which."
+            f"Directions depend on the scaling of the data: on the other scale, {span} of the "
+            "shared connections, by site and group, keep their direction. The table of connections "
+            "lists which."
         )
     else:
-        yield "No connection is shared with the networks on the other scale: trust no direction."
+        yield "The networks on the other scale share no connection: do not trust any direction."
     stuck = [group for group, fit in findings.fits.items() if not fit["Converged"]]
     if stuck:
-        yield f"The fit of {', '.join(stuck)} did not converge; see its certificate."
+        yield f"The fit of {', '.join(stuck)} did not converge; see Provenance."
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
-        yield f"{len(out)} of {len(findings.cohort)} people were left out, each with a reason."
+        yield f"{len(out)} of {len(findings.cohort)} subjects were excluded; see Cohort."
     warned = [name for name, report in findings.reports.items() if report.get("cautions")]
     if warned:
         named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")
         yield (
-            f"A step of preprocessing did not converge in {len(warned)} of "
-            f"{len(findings.reports)} subjects ({named}): look at their pages."
+            f"A preprocessing step did not converge in {len(warned)} of "
+            f"{len(findings.reports)} subjects ({named}): check their pages."
         )
     yield from _imbalance(findings.tables["table_one"])
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])
     yield (
-        f"Volumes are not independent samples: the smallest network ({group} at {site}) rests on "
-        f"about {least:.0f} independent ones for {len(findings.rois)} regions."
+        f"Volumes are not independent samples: the smallest data set ({group} at {site}) amounts "
+        f"to about {least:.0f} independent samples for {len(findings.rois)} regions."
     )
-    yield "Edges are directed dependencies, not proven causes."
+    yield "Edges are directed dependencies, not proof of causation."
 
 
 def _imbalance(table_one: pd.DataFrame) -> Iterator[str]:
@@ -120,9 +120,8 @@ def _imbalance(table_one: pd.DataFrame) -> Iterator[str]:
             f"{site} ({d:+.2f})" for site, d in zip(apart["site"], apart["smd"], strict=True)
         )
         yield (
-            "Patients and controls moved differently at "
-            f"{named} (standardised mean difference of framewise displacement, patients minus "
-            "controls)."
+            f"Head motion differs between patients and controls at {named} (standardised mean "
+            "difference of framewise displacement, patients minus controls)."
         )
     elif not len(motion):
-        yield "Head motion is not known: no column of the participants gives it."
+        yield "Head motion is not known: the participants table has no column for it."

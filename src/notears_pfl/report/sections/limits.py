@@ -1,65 +1,65 @@
-"""Limits, plainly said."""
+"""Limits of what the results can show."""
 
 from collections.abc import Iterator
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page import Section
+from notears_pfl.report.page_parts import Section
 
 
 def limits_section(findings: Findings, compared: bool) -> Section:
-    """Say what to know before believing; ``compared``: whether the comparison was run."""
+    """List the limits of this study; ``compared``: whether the method comparison was run."""
     return Section("limits", "Limits", {"limits": list(_limits(findings, compared))})
 
 
 def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
     audit = findings.tables["scale_audit"]
     same, common = audit["same_direction"].sum(), audit["common_connections"].sum()
-    scale = {"subject": "one factor per subject", "roi": "unit variance of every region"}
+    scale = {"subject": "one scaling factor per subject", "roi": "unit variance of each region"}
     yield (
-        "Directions rest on scale",
-        f"This study used {scale[findings.config['network']['scale']]}. With the other choice, "
-        f"{same} of the {common} connections that both have, over all networks, point the same "
-        "way. Connections without direction depend on it much less.",
+        "Directions depend on scaling",
+        f"This study used {scale[findings.config['network']['scale']]}. With the other scaling, "
+        f"{same} of the {common} connections found with both, over all networks, have the same "
+        "direction. The presence of a connection depends much less on scaling.",
     )
     yield (
-        "Dependence is not cause",
-        "An edge says that a linear model without cycles explains the data best with it. Unseen "
-        "common causes, slow blood flow and feedback loops all break the step from there to a "
-        "cause.",
+        "Dependence is not causation",
+        "An edge means that a linear acyclic model explains the data best with it. Unobserved "
+        "common causes, the slow haemodynamic response and feedback loops all rule out a direct "
+        "causal interpretation.",
     )
     yield (
         "Volumes are not independent",
-        "Neighbouring volumes of a scan are alike. The fit counts them as samples; the effective "
-        "numbers, which are much smaller, stand in the table of fits.",
+        "Consecutive volumes of a scan are correlated. The fit counts each as a sample; the much "
+        "smaller effective numbers of samples are given under Provenance.",
     )
     yield (
         "What federation discloses",
-        "Sites give away weights, never samples. But one round of weights is enough for the "
-        "centre to reconstruct a site's covariance between regions.",
+        "Sites share weights, never samples. But one round of weights is enough for the centre to "
+        "reconstruct the covariance between regions at a site.",
     )
     yield (
         "Draws overlap",
-        "The comparison draws the same validation subjects again and again. A test that takes "
-        "the draws for independent makes p-values too small; the permutation test does not."
+        "The comparison with other methods draws repeatedly from the same validation subjects. "
+        "Tests that assume independent draws give p-values that are too small; the permutation "
+        "test does not."
         if compared
-        else "The comparison with other methods draws the same validation subjects again and "
-        "again, so that its draws are not independent. It was not run here.",
+        else "The comparison with other methods draws repeatedly from the same validation "
+        "subjects, so its draws are not independent. It was not run here.",
     )
     if findings.has_surrogate_atlas:
         yield (
             "A surrogate atlas",
             "The regions were grown around the published coordinates of the AAL atlas. They are "
-            "not the AAL atlas, whose licence does not let us ship it.",
+            "not the AAL atlas itself, whose licence does not permit redistribution.",
         )
     if findings.kind == "phantom":
         yield (
             "A phantom",
-            "These people do not exist. The networks were made up and the scans computed; nothing "
-            "here says anything about depression.",
+            "These subjects do not exist: their networks and scans are simulated. Nothing here is "
+            "evidence about depression.",
         )
     if findings.kind == "timeseries":
         yield (
-            "Preprocessing was not ours",
-            "The study began at ready ROI series. How they were made, and how well, this report "
-            "cannot say.",
+            "Preprocessing was done elsewhere",
+            "The study started from ROI time series. This report cannot assess how they were made.",
         )

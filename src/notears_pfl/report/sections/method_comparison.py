@@ -1,6 +1,6 @@
-"""The paper's table of proportion tests as a figure, with intervals and the tests beside it."""
+"""Comparison with other methods: proportion tests of connections over draws of subjects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RC, VERMILION
+from notears_pfl.report.figure_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RC, VERMILION
+from notears_pfl.report.page_parts import Caption, Picture, Section, page_table, reason_not_shown
 
 # Title, colour and marker of every method.
 METHOD_LOOKS = {
@@ -23,15 +24,62 @@ RULES = {
     "majority": "at most sites",
     "all": "at all sites",
 }
-# Connections of this study shown at most; the table has all.
+# Maximum number of this study's own connections in the figure; the table lists all.
 MOST_OWN = 14
-# Where the numbers stand, right of the differences, and up to which p they are bold.
+# Positions of the columns of numbers beside the differences; p-values up to BOLD are bold.
 COLUMNS = (1.65, 2.55, 3.4)
 BOLD = 0.05
 TRUST = (
     "Trust the permutation test: draws share subjects, so that z-tests and intervals promise "
     "too much."
 )
+CAPTIONS = {
+    "figure_proportions": Caption(
+        "Proportion tests of the tested connections by method, with intervals",
+        "Share of draws in which a connection is found, {patients} minus {controls}, by method, "
+        "with Newcombe's interval. Draws share subjects: trust the permutation test, not the "
+        "interval.",
+    ),
+}
+
+
+def comparison_section(
+    tests: pd.DataFrame | None,
+    groups: tuple[str, str],
+    pictures: Mapping[str, Picture],
+    outdated: Sequence[str] | None = None,
+) -> Section:
+    """Show the proportion tests of every connection and method.
+
+    ``outdated`` names what has changed since results were computed that no longer apply.
+    """
+    title = "Comparison with other methods"
+    if tests is None:
+        return Section("comparison", title, missing=reason_not_shown("comparison", outdated))
+    shown = tests.assign(
+        connection=tests["from"] + " → " + tests["to"],
+        interval=[
+            # Minus signs as in the other columns, and no line break within the interval.
+            f"{low:+.2f}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:+.2f}".replace("-", "−")
+            for low, high in tests[["low", "high"]].to_numpy()
+        ],
+    )
+    for group in groups:
+        shown[group] = [f"{k}/{n}" for k, n in tests[[f"count_{group}", "n_draws"]].to_numpy()]
+    titles = {
+        "connection": "connection", "source": "tested because", "method": "method",
+        groups[0]: f"{groups[0]}: draws", groups[1]: f"{groups[1]}: draws",
+        "difference": "difference", "interval": "95 % interval",
+        "p_permutation": "p, permutation", "q_permutation": "q, permutation",
+        "p_z": "p, z-test of the paper",
+    }  # fmt: skip
+    formats = {"difference": "+.2f", "p_permutation": ".3g", "q_permutation": ".3g", "p_z": ".2g"}
+    n_draws = int(tests["n_draws"].max())
+    caption = f"Connections found in draws of validation subjects (n = {n_draws} draws)"
+    table = page_table("proportions", caption, shown, titles, formats, interactive=True)
+    notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
+    picture = pictures.get("figure_proportions")
+    return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
 
 
 def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -> Figure:
@@ -44,7 +92,7 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
     groups : tuple of str
         Patients and controls.
     rule : str
-        At how many sites a draw must have a connection.
+        Key of ``RULES``: at which sites a draw must have a connection to count.
     """
     shown, left_out = _shown(tests)
     rows = shown[["source", "from", "to"]].drop_duplicates().reset_index(drop=True)
@@ -67,7 +115,7 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
 
 
 def _shown(tests: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """All published connections, then those that all sites of one group alone share."""
+    """Select the published connections, then those that all sites of exactly one group share."""
     published = tests["source"] == "published"
     own = ~published & (tests["found_in"] != "both")
     keys = tests.loc[own, ["from", "to"]].drop_duplicates()
@@ -81,7 +129,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, method: str, groups: tuple[str, 
     axes.axvline(0, color=BLACK, linewidth=0.6)
     for place, (_, row) in enumerate(rows.iterrows()):
         counts = [int(row[f"count_{group}"]) for group in groups]
-        # Where no draw has the connection there is nothing to compare.
+        # Faint where no draw has the connection: there is nothing to compare.
         alpha = 1.0 if any(counts) else 0.25
         axes.plot([row["low"], row["high"]], [place] * 2, color=colour, linewidth=1.4, alpha=alpha)
         axes.plot(row["difference"], place, marker, color=colour, markersize=5, alpha=alpha)

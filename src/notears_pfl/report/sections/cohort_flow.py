@@ -1,4 +1,4 @@
-"""Figures of the cohort: who stayed at each step and why, and how much everyone moved."""
+"""The cohort: how many subjects stayed at each step, who was excluded and why, and head motion."""
 
 import textwrap
 from collections.abc import Mapping
@@ -11,8 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from notears_pfl.report.style import GREY, GROUP_LOOKS, INK, RC
+from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC
+from notears_pfl.report.findings import Findings
+from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
 
+FLOW_TITLES = {
+    "site": "site", "group": "group", "found": "found", "preprocessed": "with usable series",
+    "included": "included", "discovery": "discovery", "validation": "validation",
+}  # fmt: skip
 STEP_TITLES = {
     "found": "in the table of participants",
     "preprocessed": "with usable series",
@@ -20,17 +26,105 @@ STEP_TITLES = {
     "discovery": "discovery",
     "validation": "validation",
 }
-# Columns of motion, what they mean, and the limit that applies.
+# Columns of head motion: axis label, and the setting of its limit.
 MOTION_PANELS = {
     "mean_fd_mm": ("mean framewise displacement, mm", "max_mean_fd_mm"),
     "share_fd_above": ("share of volumes above 0.5 mm", "max_share_fd_above"),
 }
+CAPTIONS = {
+    "cohort_flow": Caption(
+        "Flow of subjects from the participants table to discovery and validation, by group",
+        "Number of subjects at each step{n}, from the participants table to discovery and "
+        "validation, by group and site, with the reasons for exclusion.",
+    ),
+    "cohort_motion": Caption(
+        "Mean framewise displacement and share of high-motion volumes of each subject",
+        "Head motion of each subject by site and group{n}. Solid lines: medians of the included "
+        "subjects; dashed lines: limits of the study; crosses: excluded subjects.",
+    ),
+}
+
+
+def cohort_captions(findings: Findings) -> dict[str, Caption]:
+    """Fill the captions with the numbers of subjects; motion may be known of some only."""
+    cohort = findings.cohort
+    moved = cohort[cohort.filter(["mean_fd_mm"]).notna().any(axis=1)]
+    return {
+        name: CAPTIONS[name].filled(n=f" (n = {_by_group(subjects, findings.groups)})")
+        for name, subjects in (("cohort_flow", cohort), ("cohort_motion", moved))
+    }
+
+
+def _by_group(subjects: pd.DataFrame, groups: tuple[str, str]) -> str:
+    return " and ".join(f"{(subjects['group'] == group).sum()} {group}" for group in groups)
+
+
+def cohort_section(findings: Findings, pictures: Mapping[str, Picture]) -> Section:
+    """Show the flow of subjects, the exclusions, table one and head motion."""
+    cohort = findings.cohort
+    out = cohort[cohort["exclusion"].notna()]
+    return Section(
+        "cohort",
+        "Cohort",
+        {
+            "flow_picture": pictures["cohort_flow"],
+            "flow": page_table(
+                "flow",
+                "Number of subjects at each step, by site and group",
+                findings.tables["flow"],
+                FLOW_TITLES,
+            ),
+            "reasons": page_table(
+                "reasons",
+                f"Excluded subjects and the reasons ({len(out)} of {len(cohort)} subjects)",
+                out,
+                {"participant_id": "participant", "site": "site", "group": "group",
+                 "exclusion": "reason"},
+                interactive=len(out) > 12,
+            ),
+            "table_one": _table_one(findings),
+            "motion_picture": pictures.get("cohort_motion"),
+            "limits": findings.config["cohort"]["limits"],
+        },
+    )  # fmt: skip
+
+
+def _table_one(findings: Findings) -> PageTable:
+    table, groups = findings.tables["table_one"], findings.groups
+    shown = pd.DataFrame({"site": table["site"], "variable": table["variable"]})
+    for group in groups:
+        shown[group] = [
+            _described(variable, mean, sd, n)
+            for variable, mean, sd, n in zip(
+                table["variable"], table[f"mean_{group}"], table[f"sd_{group}"],
+                table[f"n_{group}"], strict=True,
+            )
+        ]  # fmt: skip
+    shown["smd"] = table["smd"]
+    return page_table(
+        "table_one",
+        "Included subjects: mean ± standard deviation, or share (n); standardised difference "
+        "between the groups",
+        shown,
+        {"site": "site", "variable": "variable", groups[0]: groups[0], groups[1]: groups[1],
+         "smd": "standardised difference"},
+        {"smd": "+.2f"},
+    )  # fmt: skip
+
+
+def _described(variable: str, mean: float, sd: float, n: int) -> str | None:
+    """Mean and spread of a number, or the share with a value ("sex = F")."""
+    if not n:
+        return None
+    if " = " in variable:
+        return f"{mean:.0%} ({n})"
+    return f"{mean:.3g} ± {sd:.2g} ({n})" if n > 1 else f"{mean:.3g} ({n})"
 
 
 def reason_kind(reason: str) -> str:
-    """Shorten a reason to its kind: the figures of a single subject go.
+    """Reduce a reason to its kind, without the numbers of the single subject.
 
-    Reasons are separated by semicolons; the first is what a subject is counted under.
+    Reasons are separated by semicolons; a subject is counted under the first.
     """
     first = reason.split(";")[0].strip()
     if first.startswith("failed"):
@@ -50,7 +144,7 @@ def flow_figure(flow: pd.DataFrame, cohort: pd.DataFrame, groups: tuple[str, str
     flow : DataFrame
         ``site``, ``group`` and the number of subjects at each step.
     cohort : DataFrame
-        ``group``, ``not_enrolled``, ``failure`` and ``exclusion``: why subjects were left out.
+        ``group``, ``not_enrolled``, ``failure`` and ``exclusion``: why subjects were excluded.
     groups : tuple of str
         Patients and controls.
     """
@@ -115,7 +209,7 @@ def _arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> 
 def motion_figure(
     cohort: pd.DataFrame, groups: tuple[str, str], limits: Mapping[str, Any]
 ) -> Figure:
-    """Draw the motion of everyone by site and group, with the limits; crosses are left out.
+    """Draw the head motion of all subjects by site and group; crosses mark excluded subjects.
 
     ``cohort`` has ``site``, ``group``, ``included`` and the columns of ``MOTION_PANELS``.
     """
@@ -154,7 +248,7 @@ def _draw_motion(
     for offset, group, (colour, marker) in zip((-0.18, 0.18), groups, GROUP_LOOKS, strict=True):
         for place, site in enumerate(sites):
             members = cohort[(cohort["group"] == group) & (cohort["site"] == site)]
-            # Spread by rank within the site: the same picture every time, and no point hides.
+            # Spread the points evenly, so that none hides another and the figure never varies.
             spread = np.linspace(-0.12, 0.12, len(members)) if len(members) > 1 else np.zeros(1)
             at = pd.Series(spread[: len(members)] + place + offset, index=members.index)
             used = members["included"].astype(bool)

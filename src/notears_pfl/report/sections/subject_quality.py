@@ -1,13 +1,11 @@
-"""Quality: a table of all subjects with outliers marked, and a page for each."""
+"""Quality: a table of all subjects with outliers flagged, and a link to the page of each."""
 
-import numpy as np
 import pandas as pd
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page import Section
-from notears_pfl.report.tables import Cell, Column, PageTable, cell, link
+from notears_pfl.report.page_parts import Cell, Column, PageTable, Section, cell, link
 
-# Columns of quality: title, format, limit in the settings, and which side of a site is worse.
+# Quality measures: title, format, limit in the settings, and which direction is worse.
 FIGURES = {
     "n_volumes": ("volumes", ".0f", "min_volumes", -1),
     "mean_fd_mm": ("mean FD, mm", ".2f", "max_mean_fd_mm", 1),
@@ -18,13 +16,13 @@ FIGURES = {
     "template_agreement": ("T1w–MNI agreement", ".2f", None, -1),
     "degrees_of_freedom": ("degrees of freedom", ".0f", None, -1),
 }
-# Scaled median absolute deviations from the site's median that make an outlier, and the
-# fewest subjects of a site to say so.
+# An outlier is this many scaled median absolute deviations from its site's median; sites with
+# fewer subjects have no outliers.
 FAR, FEWEST = 3.0, 5
 
 
 def outliers(cohort: pd.DataFrame, column: str, worse: int) -> pd.Series:
-    """Mark values further than three scaled MADs on the worse side of their site's median."""
+    """Flag values more than three scaled MADs on the worse side of their site's median."""
     by_site = cohort.groupby("site")[column]
     centre = by_site.transform("median")
     spread = 1.4826 * (cohort[column] - centre).abs().groupby(cohort["site"]).transform("median")
@@ -33,7 +31,7 @@ def outliers(cohort: pd.DataFrame, column: str, worse: int) -> pd.Series:
 
 
 def quality_section(findings: Findings) -> Section:
-    """Every subject, in the order of the participants' table."""
+    """Show every subject, in the order of the participants table."""
     cohort = findings.cohort
     shown = [name for name in FIGURES if name in cohort and cohort[name].notna().any()]
     flags = {name: _flags(findings, name) for name in shown}
@@ -68,7 +66,7 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
     rows = []
     for place, (_, subject) in enumerate(cohort.iterrows()):
         name = subject["participant_id"]
-        # Who was never processed has no page.
+        # Subjects that were never processed have no page.
         processed = pd.isna(subject["not_enrolled"])
         row = [
             Cell(link(name, subject_address(subject)), name) if processed else cell(name),
@@ -77,7 +75,7 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
             _status(subject),
         ]
         for figure in shown:
-            made = cell(_number(subject[figure]), FIGURES[figure][1])
+            made = cell(subject[figure], FIGURES[figure][1])
             row.append(Cell(made.text, made.order, bool(flags[figure].iloc[place])))
         rows.append(row)
     columns += [Column(FIGURES[name][0], numeric=True) for name in shown]
@@ -87,15 +85,11 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
 
 
 def subject_address(subject: pd.Series) -> str:
-    """Where a subject's own page is, from the index."""
+    """Address of a subject's page, relative to the index."""
     return f"subjects/site-{subject['site']}/{subject['participant_id']}.html"
-
-
-def _number(value: float) -> float | None:
-    return None if value is None or np.isnan(value) else float(value)
 
 
 def _status(subject: pd.Series) -> Cell:
     if pd.notna(subject["failure"]):
         return Cell("failed", flagged=True)
-    return Cell(str(subject["split"])) if subject["included"] else Cell("left out", flagged=True)
+    return Cell(str(subject["split"])) if subject["included"] else Cell("excluded", flagged=True)

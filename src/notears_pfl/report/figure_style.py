@@ -1,4 +1,4 @@
-"""One look for every figure: colour-blind safe, legible in print, the same bytes every time."""
+"""One style for all figures: colour-blind safe, legible in print, byte-identical on every run."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
 
-# Okabe and Ito's palette, told apart with every common kind of colour blindness.
+# Okabe and Ito's palette, distinguishable with all common types of colour blindness.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
@@ -31,35 +31,35 @@ RC: Any = {
     "svg.hashsalt": "notears-pfl",
 }
 
-# Text and positive weights; marks that step back.
+# Text and positive weights; secondary marks.
 INK, GREY = "#222222", "#8c8c8c"
-# Colour and marker of patients and of controls; they never differ by colour alone.
+# Colour and marker of patients and of controls; groups never differ by colour alone.
 GROUP_LOOKS = ((VERMILION, "^"), (BLUE, "o"))
-# Vermilion is for arrows.
+# Vermilion is reserved for arrows.
 LOBES = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY)
 
 
 def lobe_colours(lobes: Iterable[str]) -> dict[str, str]:
-    """Colour of each lobe, by the order in which the lobes come; beyond seven they repeat."""
+    """Colour of each lobe, in order of first appearance; after seven lobes the colours repeat."""
     return {lobe: LOBES[i % len(LOBES)] for i, lobe in enumerate(dict.fromkeys(lobes))}
 
 
 def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
-    """Write ``figure`` in the format of each path's suffix, without the time of day in it.
+    """Write ``figure`` in the format of each path's suffix, without a time stamp.
 
-    A buffer gets a PNG.
+    PNG if the path is a buffer.
     """
     with mpl.rc_context(RC):
         engine = figure.get_layout_engine()
         if isinstance(engine, ConstrainedLayoutEngine):
             engine.execute(figure)
             figure.set_layout_engine("none")
-        # The layout solver's last digits vary from run to run.
+        # The last digits of the layout solver vary from run to run.
         for axes in figure.axes:
             left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
             axes.set_position((left, bottom, width, height))
         figure.set_dpi(RC["savefig.dpi"])
-        # Figure.savefig would draw everything once more, to lay it out.
+        # Figure.savefig would draw the figure a second time for the layout.
         for path in paths:
             if isinstance(path, str | Path) and Path(path).suffix == ".svg":
                 buffer = io.StringIO()
@@ -70,7 +70,7 @@ def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
 
 
 def _name_in_order(svg: str) -> str:
-    """Name clips by their order: their own names hang on the last digits of places."""
+    """Rename clip paths by order: their own names depend on the last digits of positions."""
     names: dict[str, str] = {}
     return re.sub(
         r"\bp[0-9a-f]{10}\b", lambda m: names.setdefault(m.group(), f"clip{len(names)}"), svg
