@@ -1,4 +1,4 @@
-"""Rule ``report_cohort``: flow of the subjects through the study, with the reasons for exclusion."""
+"""Rule ``report_cohort``: flow of the subjects through the study, and why some were excluded."""
 
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table

@@ -1,4 +1,4 @@
-"""Rule ``report_networks``: networks of a group at each site, and the connections of one site only."""
+"""Rule ``report_networks``: networks of a group, and its connections found at one site only."""
 
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log

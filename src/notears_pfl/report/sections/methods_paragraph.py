@@ -109,9 +109,8 @@ def step_sentences(reports: pd.DataFrame) -> dict[str, str]:
         if len(counts) == 1 and counts.iloc[0] == len(reports):
             sentences[str(step)] = str(counts.index[0])
         else:
-            sentences[str(step)] = _join_versions(
-                {str(t).rstrip("."): n for t, n in counts.items()}
-            )
+            versions = {str(text).rstrip("."): n for text, n in counts.items()}
+            sentences[str(step)] = _join_versions(versions)
     return sentences
 
 

@@ -84,9 +84,9 @@ number of samples of all sites. L-BFGS-B ends a subproblem when the objective de
 CLAIMS_TEXT = """\
 The paper's NOTEARS-PFL uses the chain penalty. It pulls whole networks together, so it can help
 only where neighbouring sites have nearly the same weights; the paper draws the weights per site.
-The edge-wise penalty is ours. The paper shows its results as curves, does not state its penalties, and
-its perturbation, taken literally, gives different graphs (see `simulation.graphs.perturbation`).
-We therefore compare statements, not values."""
+The edge-wise penalty is ours. The paper shows its results as curves, does not state its penalties,
+and its perturbation, taken literally, gives different graphs (see
+`simulation.graphs.perturbation`). We therefore compare statements, not values."""
 GRAPHS_TEXT = {
     "edges": "A perturbation level is a share of the graph's edges: half of the changes add an "
     "edge, a quarter delete one and a quarter reverse one, and every graph stays acyclic.",
@@ -333,7 +333,7 @@ def _errors(shown: pd.DataFrame, method: str) -> str:
 
 
 def _decline(shown: pd.DataFrame, method: str) -> str:
-    """F-score at the fewest and at the most sites; does it fall less than that of SIG and AVG?"""
+    """Compare the fall of the F-score from the fewest to the most sites with SIG and AVG."""
     few, many = _ends(shown)
     fall = few - many
     falls = ", ".join(

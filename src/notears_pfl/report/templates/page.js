@@ -1,5 +1,5 @@
 "use strict";
-// Tables that sort, search and turn pages; the network that was chosen; the connection pressed.
+// Interactive tables, the choice of the network, and the dialog of a connection.
 
 const byId = (id) => document.getElementById(id);
 
@@ -70,7 +70,7 @@ const has = (weights, group, site) => weights[group]?.[site];
 
 function otherScale(edge, group, site) {
   if (has(edge.other, group, site)) return "same direction";
-  return has(edge.other_reverse, group, site) ? "turned round" : "not found";
+  return has(edge.other_reverse, group, site) ? "reversed" : "not found";
 }
 
 function edgeRows(edge, study) {
@@ -80,7 +80,7 @@ function edgeRows(edge, study) {
       const weight = has(edge.weights, group, site);
       const row = element("tr");
       row.append(element("td", group), element("td", site));
-      const shown = element("td", weight ? `${signed(weight)} ` : has(edge.reverse, group, site) ? "other way round" : "–");
+      const shown = element("td", weight ? `${signed(weight)} ` : has(edge.reverse, group, site) ? "reverse direction" : "–");
       if (weight) shown.append(element("span", "", { class: weight > 0 ? "bar" : "bar negative", style: `width:${Math.min(Math.abs(weight), 2) * 4}rem`, "aria-hidden": "true" }));
       row.append(shown, element("td", weight ? otherScale(edge, group, site) : ""));
       if (study.phantom) row.append(element("td", has(edge.truth, group, site) ? signed(has(edge.truth, group, site)) : "–"));
@@ -93,17 +93,17 @@ function edgeRows(edge, study) {
 function edgeFlags(edge) {
   const list = element("ul");
   const direction = edge.n_common
-    ? `Direction: kept in ${edge.n_same} of ${edge.n_common} networks that have the connection on the other scale, too.`
-    : "Direction: the other scale does not have this connection; nothing supports its direction.";
+    ? `Direction: kept in ${edge.n_same} of ${edge.n_common} networks that also have the connection on the other scale.`
+    : "Direction: not confirmed; this connection is not found on the other scale.";
   list.append(element("li", direction));
   const motion = edge.motion
-    ? `Motion: across ${edge.motion.n} subjects, the correlation of these regions follows head motion with r = ${edge.motion.r} (p = ${edge.motion.p.toPrecision(2)}, within site and group, uncorrected).`
+    ? `Motion: across ${edge.motion.n} subjects, the correlation between these regions correlates with head motion, r = ${edge.motion.r} (p = ${edge.motion.p.toPrecision(2)}, within site and group, uncorrected).`
     : "Motion: not known.";
   list.append(element("li", motion));
   if (edge.stability) {
     const shares = Object.entries(edge.stability).map(([group, share]) => `${group} ${(100 * share).toFixed(0)} %`);
     list.append(element("li", `Stability: found in ${shares.join(", ")} of the draws of validation subjects.`));
-  } else list.append(element("li", "Stability: not computed; the comparison was not run."));
+  } else list.append(element("li", "Stability: not computed; it needs the comparison with other methods."));
   return list;
 }
 
@@ -115,12 +115,12 @@ function showEdge(edge, study) {
   for (const title of titles) head.append(element("th", title, { scope: "col" }));
   const top = element("thead");
   top.append(head);
-  table.append(element("caption", "Where it is"), top, edgeRows(edge, study));
+  table.append(element("caption", "Weight at each site"), top, edgeRows(edge, study));
   byId("edge-body").replaceChildren(element("p", `From ${edge.regions[0]} to ${edge.regions[1]}.`), edgeFlags(edge), table);
   byId("edge-dialog").showModal();
 }
 
-function pressEdges() {
+function openConnections() {
   const data = byId("edge-data");
   if (!data) return;
   const study = JSON.parse(data.textContent);
@@ -155,7 +155,7 @@ function copyButtons() {
 }
 
 chooseNetwork();
-pressEdges();
+openConnections();
 followSections();
 copyButtons();
 makeTablesInteractive();
