@@ -47,14 +47,6 @@ include: "workflow/rules/analysis.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/federated.smk"
-
-
-if KIND == "phantom":
-
-    include: "workflow/rules/truth.smk"
-
-
-include: "workflow/rules/report_subjects.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -45,7 +45,7 @@ rule overlap:
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("overlap"),
     message:
-        "Analysis: connections of all sites, and of one site only"
+        "Analysis: connections found at all sites, and at one site only"
     script:
         "../../scripts/overlap.py"
 
@@ -74,7 +74,7 @@ rule scale_audit:
         sort_threshold=config["network"]["estimator"]["threshold"],
         code=code_of("scale_audit"),
     message:
-        "Analysis: how far directions rest on scale"
+        "Analysis: how far directions depend on scaling"
     script:
         "../../scripts/scale_audit.py"
 
@@ -99,6 +99,58 @@ rule edge_motion:
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("edge_motion"),
     message:
-        "Analysis: which connections follow head motion"
+        "Analysis: which connections correlate with head motion"
     script:
         "../../scripts/edge_motion.py"
+
+
+if KIND == "phantom":
+
+    # The same fit on the phantom's true series, to separate errors of the estimator from errors of
+    # preprocessing.
+    use rule fit_networks as fit_networks_true_series with:
+        input:
+            cohort=rules.cohort.output.participants,
+            series=of_all(rules.phantom_subject.output.series),
+        output:
+            networks=expand(
+                "results/fit/true_series/group-{{group}}_site-{site}_relmat.tsv",
+                site=SITES,
+            ),
+            sidecars=expand(
+                "results/fit/true_series/group-{{group}}_site-{site}_relmat.json",
+                site=SITES,
+            ),
+            report="results/fit/true_series/group-{group}_fit.json",
+        log:
+            "logs/fit_networks_true_series/group-{group}.log",
+        benchmark:
+            "logs/fit_networks_true_series/group-{group}.benchmark.tsv"
+        message:
+            "Networks: {wildcards.group} from the phantom's true series"
+
+    rule truth:
+        input:
+            truth=rules.phantom_networks.output.networks,
+            networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+            true_series=expand(
+                rules.fit_networks_true_series.output.networks, group=GROUPS
+            ),
+        output:
+            table="results/analysis/truth.tsv",
+        log:
+            "logs/truth.log",
+        benchmark:
+            "logs/truth.benchmark.tsv"
+        conda:
+            "../../envs/analysis.yaml"
+        params:
+            group_sites=GROUP_SITES,
+            groups=tuple(GROUPS),
+            sites=SITES,
+            edge_threshold=config["analysis"]["edge_threshold"],
+            code=code_of("truth"),
+        message:
+            "Analysis: agreement with the phantom's true networks"
+        script:
+            "../../scripts/truth.py"

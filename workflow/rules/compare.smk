@@ -143,7 +143,7 @@ rule proportion_figure:
     output:
         png=report(
             "results/compare/figure_proportions.png",
-            caption="../report/proportions.rst",
+            caption="../report/figure_proportions.rst",
             category="Comparison",
             labels={"figure": "proportions"},
         ),

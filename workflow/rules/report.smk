@@ -3,14 +3,14 @@ import sys
 
 from notears_pfl.io.fingerprint import file_digest, folder_fingerprint
 
-# The page says by which command it was made; a setting in params would rerun it for every other.
+# The page shows the command of the run. In params, every other command would rerun it.
 os.environ.setdefault(
     "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 )
 
 HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
-# What targets of their own make. The page shows what is there, and is made again when it changes,
-# but never asks for it: as inputs, they would be run or brought up to date.
+# Results of other targets. The page shows those that exist and is rewritten when they change. As
+# inputs, they would be computed with every report.
 EXTRAS = [
     COMPARISON["connections"],
     "results/compare/proportion_tests.tsv",
@@ -74,12 +74,12 @@ rule report_motion:
         limits=config["cohort"]["limits"],
         code=code_of("report_motion"),
     message:
-        "Report: motion by site and group"
+        "Report: head motion by site and group"
     script:
         "../../scripts/report_motion.py"
 
 
-# Drawing libraries take longer to load than a network to draw: one job for all of a group.
+# Loading the libraries takes longer than drawing a network: one job draws all of a group.
 rule report_networks:
     input:
         networks=rules.fit_networks.output.networks,
@@ -147,7 +147,7 @@ rule report_overlap:
         sites=SITES,
         code=code_of("report_overlap"),
     message:
-        "Report: connections of all sites"
+        "Report: connections found at all sites"
     script:
         "../../scripts/report_overlap.py"
 
@@ -178,6 +178,62 @@ rule report_degree:
         "Report: important nodes"
     script:
         "../../scripts/report_degree.py"
+
+
+if KIND == "phantom":
+
+    rule report_truth:
+        input:
+            truth=rules.truth.output.table,
+        output:
+            png=report(
+                "results/report/figures/truth.png",
+                caption="../report/truth.rst",
+                category="Truth of the phantom",
+                labels={"figure": "truth"},
+            ),
+            svg="results/report/figures/truth.svg",
+        log:
+            "logs/report_truth.log",
+        benchmark:
+            "logs/report_truth.benchmark.tsv"
+        conda:
+            "../../envs/report.yaml"
+        params:
+            code=code_of("report_truth"),
+        message:
+            "Report: agreement with the phantom's true networks"
+        script:
+            "../../scripts/report_truth.py"
+
+
+rule report_subjects:
+    input:
+        unpack(subject_files),
+        cohort=rules.cohort.output.participants,
+        rois=config["rois"]["table"],
+    output:
+        pages=directory("results/report/subjects/site-{site}"),
+    log:
+        "logs/report_subjects/site-{site}.log",
+    benchmark:
+        "logs/report_subjects/site-{site}.benchmark.tsv"
+    wildcard_constraints:
+        site="|".join(ALL_SITES),
+    conda:
+        "../../envs/report.yaml"
+    params:
+        participants=participants_of,
+        settings={
+            "band_hz": config["preproc"]["clean"]["band_hz"] if HAS_IMAGES else None,
+            "min_coverage": config["rois"]["min_coverage"],
+        },
+        code=code_of("report_subjects"),
+        looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
+    message:
+        "Report: pages of the subjects at {wildcards.site}"
+    script:
+        "../../scripts/report_subjects.py"
 
 
 rule report_index:
@@ -217,12 +273,8 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
-        checksummed=[
-            config["sites"],
-            config["rois"]["table"],
-            PARTICIPANTS_TABLE,
-            rules.fit_networks.input.series,
-        ],
+        sources=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
+        series=rules.fit_networks.input.series,
     output:
         page=report(
             "results/report/index.html",
