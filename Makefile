@@ -70,8 +70,9 @@ lock: $(READY)
 	  --quiet --output-file constraints-federated.txt
 
 docs: $(READY)
-	@python -m notears_pfl.io.settings_table
-	@python -m notears_pfl.io.rerun_table
+	@python tools/settings_table.py
+	@python tools/rerun_table.py
+	@python tools/report_captions.py
 	@command -v dot >/dev/null || { echo "The picture of the rules needs graphviz (apt install graphviz)." >&2; exit 1; }
 	@snakemake --rulegraph dot -- all 2>/dev/null | sed -n '/^digraph/,$$p' \
 	  | dot -Grankdir=LR -Nfontname=sans -Tsvg >docs/rulegraph.svg

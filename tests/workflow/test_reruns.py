@@ -5,15 +5,9 @@ import shutil
 import pytest
 import yaml
 
-from notears_pfl.io.rerun_table import (
-    MARKERS,
-    Plan,
-    other_values,
-    pretend_finished,
-    rerun_table,
-)
 from notears_pfl.io.schema import read_schema
-from notears_pfl.io.settings_table import with_table
+from rerun_table import MARKERS, Plan, other_values, pretend_finished, rerun_table
+from settings_table import with_table
 
 from .conftest import ROOT
 
@@ -68,7 +62,8 @@ def test_settings_that_cannot_be_are_no_plan(pretended):
         ("scripts/degree.py", {"degree", "federated_degree"}),
         ("src/notears_pfl/analysis/overlap.py", {"overlap", "federated_overlap", "truth"}),
         ("src/notears_pfl/preproc/normalise.py", {"anatomical"}),
-        ("src/notears_pfl/io/rerun_table.py", set()),
+        ("src/notears_pfl/report/sections/nodes.py", {"report_degree", "report_index"}),
+        ("src/notears_pfl/cli.py", set()),
     ],
 )
 def test_changed_code_reruns_the_rules_that_use_it_and_no_others(pretended, file, starts):

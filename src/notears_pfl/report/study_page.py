@@ -34,6 +34,7 @@ TABLES = (
     "site_specific", "counts", "scale_audit", "edge_motion",
 )  # fmt: skip
 BENCHMARK = ".benchmark.tsv"
+CAPTIONS = {"page": Caption("The whole report", "The whole report on one page that works offline.")}
 
 
 @dataclass(frozen=True)

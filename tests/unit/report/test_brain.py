@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-
 from notears_pfl.report.brain import Arrow, draw_brain, signed_arrows
 from notears_pfl.report.style import INK, VERMILION
 

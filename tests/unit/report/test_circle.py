@@ -3,7 +3,6 @@
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-
 from notears_pfl.report.brain import Arrow
 from notears_pfl.report.circle import circle_angles, draw_circle, lobe_handles
 

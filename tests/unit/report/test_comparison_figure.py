@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from notears_pfl.report.comparison_figure import MOST_OWN, comparison_figure
 
 METHODS = ("pfl", "sig", "granger")

@@ -2,10 +2,10 @@
 
 import pandas as pd
 import pytest
+from notears_pfl.report.sections.extras import comparison_section, simulations_section
 
 from notears_pfl.io.provenance import write_record
 from notears_pfl.io.tables import write_table
-from notears_pfl.report.sections.extras import comparison_section, simulations_section
 from notears_pfl.report.study_page import TARGETS, read_extras
 
 SETTINGS = {"comparison": {"comparison.n_draws": 2, "seed": 1}, "simulation": {"seed": 1}}

@@ -3,14 +3,14 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-
-from notears_pfl.cohort.tables import flow_table
 from notears_pfl.report.cohort_figures import flow_figure, motion_figure, reason_kind
 from notears_pfl.report.degree_figure import degree_figure
 from notears_pfl.report.finding_figures import overlap_figure, site_specific_figure
 from notears_pfl.report.network_figures import network_figures
 from notears_pfl.report.style import lobe_colours
 from notears_pfl.report.truth_figure import truth_figure
+
+from notears_pfl.cohort.tables import flow_table
 
 from .toy import GROUPS, LIMITS, SITES, toy_cohort, toy_findings, toy_rois, toy_tables
 

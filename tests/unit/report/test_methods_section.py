@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
 
 from notears_pfl.preproc.methods import (
     anatomical_methods,
@@ -17,7 +18,6 @@ from notears_pfl.preproc.options import (
     NormaliseOptions,
     SmoothOptions,
 )
-from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
 
 from .toy import toy_findings
 

@@ -2,18 +2,18 @@
 
 import pandas as pd
 import pytest
-
-from notears_pfl.io.tables import read_table, write_table
-from notears_pfl.report.page import render
 from notears_pfl.report.sections.cohort import cohort_section
 from notears_pfl.report.sections.extras import comparison_section, simulations_section
-from notears_pfl.report.sections.glance import glance_section
-from notears_pfl.report.sections.limits import limits_section
 from notears_pfl.report.sections.networks import direction_flag, edge_records, networks_section
-from notears_pfl.report.sections.nodes import nodes_section
 from notears_pfl.report.sections.provenance import provenance_section, read_benchmarks
 from notears_pfl.report.sections.quality import outliers, quality_section
 from notears_pfl.report.sections.truth import truth_section
+
+from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.report.page import render
+from notears_pfl.report.sections.glance import glance_section
+from notears_pfl.report.sections.limits import limits_section
+from notears_pfl.report.sections.nodes import nodes_section
 
 from .toy import GROUPS, SITES, blank_pictures, toy_findings, toy_origin
 

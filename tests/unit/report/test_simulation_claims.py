@@ -4,8 +4,8 @@ import itertools
 
 import pandas as pd
 import pytest
-
 from notears_pfl.report.simulation_claims import ADVANTAGE, BEST, DECLINE, ERRORS, paper_claims
+
 from notears_pfl.simulate.summary import METRICS, wins
 
 METHODS = ("pfl_edgewise", "pfl_chain", "sig", "avg", "admm")

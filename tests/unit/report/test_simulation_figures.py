@@ -4,8 +4,8 @@ import itertools
 
 import pandas as pd
 import pytest
-
 from notears_pfl.report.simulation_figures import METHOD_LOOKS, METRIC_LABELS, simulation_figure
+
 from notears_pfl.simulate.methods import METHODS
 from notears_pfl.simulate.settings import EXPERIMENTS
 from notears_pfl.simulate.summary import METRICS

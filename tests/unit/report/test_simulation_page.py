@@ -4,8 +4,8 @@ import itertools
 
 import pandas as pd
 import pytest
-
 from notears_pfl.report.simulation_page import simulation_page
+
 from notears_pfl.simulate.methods import METHODS
 from notears_pfl.simulate.summary import METRICS, cost, wins
 

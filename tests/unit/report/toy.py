@@ -6,6 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
+from notears_pfl.report.embed import embed_picture
+from notears_pfl.report.figure_texts import figure_words
+from notears_pfl.report.sections.provenance import Origin
 from PIL import Image
 
 from notears_pfl.analysis.counts import connection_counts
@@ -13,10 +16,7 @@ from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
 from notears_pfl.cohort.tables import flow_table, table_one
-from notears_pfl.report.embed import embed_picture
-from notears_pfl.report.figure_texts import figure_words
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.sections.provenance import Origin
 
 ROOT = Path(__file__).parents[3]
 GROUPS, SITES = ("MDD", "HC"), ("COI", "KUT", "HUH")

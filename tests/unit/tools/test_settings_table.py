@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from notears_pfl.io.schema import read_schema
-from notears_pfl.io.settings_table import settings_table, with_table
+from settings_table import settings_table, with_table
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = read_schema(ROOT / "workflow/schemas/config.schema.yaml")

@@ -1,6 +1,6 @@
 """The table of settings in config/README.md, made from the schema and the default settings.
 
-``python -m notears_pfl.io.settings_table`` rewrites it.
+``python tools/settings_table.py`` rewrites it.
 """
 
 from collections.abc import Iterator, Mapping

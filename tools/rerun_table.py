@@ -1,7 +1,7 @@
-"""The table of reruns in config/README.md: each setting is changed, and Snakemake asked what runs.
+"""The table of reruns in config/README.md: what Snakemake would run again for each setting.
 
-``python -m notears_pfl.io.rerun_table`` rewrites it. The study that is asked about has two short
-sites and was never computed: its files are empty, and Snakemake was told that they are done.
+``python tools/rerun_table.py`` rewrites it. It changes one setting at a time in a study of two
+small sites whose files are empty but count as finished, and reads the answer from a dry run.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ import yaml
 from snakemake.cli import main as snakemake_main
 
 from notears_pfl.io.schema import Schema, read_schema
-from notears_pfl.io.settings_table import rewrite_readme
+from settings_table import rewrite_readme
 
 MARKERS = ("<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->")
-# Another source of data is another study; the tables' paths say nothing, their content does.
+# Another source of data is another study, and the content of tables matters, not their path.
 NOT_ASKED = ("source.", "sites", "rois.table", "rois.atlas", "rois.n_selected")
-# Small lists, so that there are few simulations to plan.
+# Short lists, so that few simulations are planned.
 FEW = {"runs": 1, "variables": [7], "sites": [2], "perturbation": [5]}
 # Rules whose outputs are folders.
 MAKE_FOLDERS = ("report_subjects",)
@@ -37,7 +37,7 @@ NEW = "output files have to be generated:"
 
 @dataclass(frozen=True)
 class Plan:
-    """Rules that a dry run would run: because they changed, or because what they read did."""
+    """Rules that a dry run would run: because they changed, or because their inputs did."""
 
     starts: tuple[str, ...]
     follows: tuple[str, ...]
@@ -45,7 +45,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class PretendedStudy:
-    """A folder with the files of a finished study, all of them empty."""
+    """A folder with the files of a finished study, all empty."""
 
     folder: Path
     workflow: Path
@@ -53,7 +53,7 @@ class PretendedStudy:
     rules: frozenset[str] = frozenset()  # those that make files
 
     def ask(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and words of Snakemake, in a process forked from this one."""
+        """Run Snakemake in a forked process; give its exit code and output."""
         where = ["--snakefile", str(self.workflow / "Snakefile"), "--directory", str(self.folder)]
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as words:
             # Forked, because importing Snakemake takes longer than the dry run itself.
@@ -65,7 +65,7 @@ class PretendedStudy:
             return process.exitcode or 0, words.read()
 
     def plan(self, settings: Mapping[str, Any] | None = None) -> Plan | None:
-        """Ask what runs again with changed ``settings``; None if they are refused."""
+        """Plan what runs again with changed ``settings``; None if they are refused."""
         with tempfile.TemporaryDirectory() as folder:
             changed = Path(folder) / "changed.yaml"
             changed.write_text(yaml.safe_dump(settings or {}), encoding="utf-8")
@@ -74,7 +74,7 @@ class PretendedStudy:
 
 
 def pretend_finished(folder: Path, workflow: Path) -> PretendedStudy:
-    """Make a study of eight subjects in ``folder`` that Snakemake takes as finished."""
+    """Make a study of eight subjects in ``folder`` that counts as finished."""
     shutil.copytree(workflow / "config", folder / "config")
     sites = pd.read_csv(folder / "config/sites.tsv", sep="\t", dtype=str, keep_default_na=False)
     sites = sites.iloc[[0, -1]].assign(phantom_patients="2", phantom_controls="2")
@@ -88,14 +88,14 @@ def pretend_finished(folder: Path, workflow: Path) -> PretendedStudy:
         line for line in _lines(study.ask("--list-target-rules")) if line.isidentifier()
     )
     summary = [line.split("\t") for line in _lines(study.ask("--summary", "--", *targets))]
-    # The rows of its table, below the heading: file, date, rule and more.
+    # Rows of the summary below its heading: file, date, rule and more.
     files = {folder / row[0]: row[2] for row in summary if len(row) > 2 and row[1] != "date"}
     for path, rule in files.items():
         (path if rule in MAKE_FOLDERS else path.parent).mkdir(parents=True, exist_ok=True)
         if rule not in MAKE_FOLDERS:
             path.touch()
     _lines(study.ask("--touch", "--forceall", "--cores", "1", "--", *targets))
-    # Beside its log a rule leaves what it cost; this is not touched but removed.
+    # Touching removes the benchmark files beside the logs.
     for log in (folder / "logs").rglob("*.log"):
         log.with_suffix(".benchmark.tsv").touch()
     return PretendedStudy(folder, workflow, targets, frozenset(files.values()))
@@ -117,7 +117,7 @@ def rerun_table(study: PretendedStudy, schema: Schema, defaults: Mapping[str, An
 
 
 def other_values(field: Schema, default: Any) -> list[Any]:
-    """Values that a setting may take instead of ``default``, most modest first."""
+    """Values that a setting may take instead of ``default``, smallest change first."""
     if "oneOf" in field:
         return [value for one in field["oneOf"] for value in other_values(one, default)]
     if "enum" in field or "const" in field:
@@ -135,14 +135,14 @@ def other_values(field: Schema, default: Any) -> list[Any]:
 
 
 def _first_plan(study: PretendedStudy, setting: tuple[str, Schema, Any]) -> Plan | None:
-    """Plan with the first other value of a setting that the study's checks accept alone."""
+    """Plan with the first other value of a setting that passes the checks on its own."""
     name, field, default = setting
     plans = (study.plan(_nested(name, value)) for value in other_values(field, default))
     return next((plan for plan in plans if plan), None)
 
 
 def _longer(field: Schema, default: Sequence[Any]) -> list[Any]:
-    """Give lists with one number changed, or with one more of the items that are allowed."""
+    """Give lists with one number changed, or with one more of the allowed items."""
     if "prefixItems" in field:
         return [[*default[:-1], 0.9 * default[-1]]]
     items = field.get("items", {})
@@ -182,7 +182,7 @@ def _words(plan: Plan) -> tuple[str, str]:
 
 
 def _reasons(words: str, rules: frozenset[str]) -> Iterator[tuple[str, ...]]:
-    """Those of ``rules`` that a dry run names in its last lines: changed or new, then following."""
+    """Rules named in the summary of a dry run: changed or new, then those that follow."""
     summary = words.rpartition("\nReasons:")[2].splitlines()
     after = dict(zip(map(str.strip, summary), map(str.strip, summary[1:]), strict=False))
     named = [set(after.get(reason, "").split(", ")) & rules for reason in (CHANGED, NEW, FOLLOWS)]
@@ -192,7 +192,7 @@ def _reasons(words: str, rules: frozenset[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _lines(answer: tuple[int, str]) -> list[str]:
-    """Lines of what Snakemake said."""
+    """Lines of Snakemake's output."""
     code, words = answer
     if code:
         msg = f"Snakemake refused the study of the table of reruns:\n{words}"
