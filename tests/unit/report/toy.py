@@ -3,12 +3,10 @@
 import io
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import yaml
-from notears_pfl.report.embed import embed_picture
-from notears_pfl.report.figure_texts import figure_words
-from notears_pfl.report.sections.provenance import Origin
 from PIL import Image
 
 from notears_pfl.analysis.counts import connection_counts
@@ -16,7 +14,10 @@ from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
 from notears_pfl.cohort.tables import flow_table, table_one
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, selected_rois
+from notears_pfl.report.page import embed_picture
+from notears_pfl.report.sections.run_provenance import Origin
+from notears_pfl.report.study_page import figure_captions
 
 ROOT = Path(__file__).parents[3]
 GROUPS, SITES = ("MDD", "HC"), ("COI", "KUT", "HUH")
@@ -27,8 +28,7 @@ LIMITS = {
 
 
 def toy_rois():
-    table = pd.read_csv(ROOT / "config/rois.tsv", sep="\t")
-    return table[table["selected"]].set_index("abbreviation", drop=False)
+    return selected_rois(pd.read_csv(ROOT / "config/rois.tsv", sep="\t"))
 
 
 def toy_networks(rois, seed=0):
@@ -187,9 +187,21 @@ def blank_pictures(findings):
     ]
     pixel = io.BytesIO()
     Image.new("RGB", (1, 1), "grey").save(pixel, "PNG")
-    return {name: embed_picture(pixel, name, *figure_words(name, findings)) for name in names}
+    captions = figure_captions(findings)
+    return {name: embed_picture(pixel, name, captions[name]) for name in names}
 
 
 def toy_origin():
     costs = {"rule": ["cohort"], "jobs": [1], "wall_s": [2.0], "cpu_s": [1.5], "memory_mb": [90.0]}
     return Origin("snakemake --cores 4", {"config/sites.tsv": "0" * 64}, pd.DataFrame(costs))
+
+
+def texts(table):
+    """Give the text of every cell of a table."""
+    return [[str(cell.text) for cell in row] for row in table.rows]
+
+
+def words(figure):
+    """Give all text of a figure."""
+    figure.draw_without_rendering()
+    return "\n".join(text.get_text() for text in figure.findobj(mpl.text.Text))

@@ -19,7 +19,7 @@ def glance_section(findings: Findings) -> Section:
         {
             "tiles": list(_tiles(findings)),
             "results": list(_results(findings)),
-            "cautions": list(_cautions(findings)),
+            "careful": list(_careful(findings)),
             "is_phantom": findings.kind == "phantom",
         },
     )
@@ -77,7 +77,7 @@ def _results(findings: Findings) -> Iterator[str]:
         )
 
 
-def _cautions(findings: Findings) -> Iterator[str]:
+def _careful(findings: Findings) -> Iterator[str]:
     share = findings.tables["scale_audit"]["share_same_direction"].dropna()
     if len(share):
         low, high = f"{share.min():.0%}", f"{share.max():.0%}"

@@ -1,9 +1,16 @@
-"""The figure of the comparison shows every method and connection with both tests."""
+"""The comparison shows every method and connection with both tests."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from notears_pfl.report.comparison_figure import MOST_OWN, comparison_figure
+
+from notears_pfl.report.sections.method_comparison import (
+    MOST_OWN,
+    comparison_figure,
+    comparison_section,
+)
+
+from ..toy import GROUPS, texts
 
 METHODS = ("pfl", "sig", "granger")
 
@@ -24,6 +31,27 @@ def made_up(n_own):
         p_z=0.00001,
         p_permutation=0.0301,
     )
+
+
+def test_a_comparison_that_was_not_run_says_how_to_run_it(pictures):
+    assert "snakemake --cores all comparison" in comparison_section(None, GROUPS, pictures).missing
+
+
+def test_a_comparison_that_was_run_is_shown(pictures):
+    row = {
+        "source": "published", "from": "INS.R", "to": "INS.L", "method": "pc", "n_draws": 20,
+        "count_MDD": 9, "count_HC": 2, "difference": 0.35, "low": 0.07, "high": 0.57,
+        "p_z": 0.0061, "p_permutation": 0.21, "q_permutation": 0.4, "note": "KUT: few",
+    }  # fmt: skip
+
+    content = comparison_section(pd.DataFrame([row]), GROUPS, pictures).content
+
+    assert texts(content["tests"]) == [
+        ["INS.R → INS.L", "published", "pc", "9/20", "2/20", "+0.35",
+         "+0.07\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}+0.57", "0.21",
+         "0.4", "0.0061"]
+    ]  # fmt: skip
+    assert content["notes"] == ["KUT: few"]
 
 
 @pytest.mark.parametrize("n_own", [0, 2])

@@ -1,38 +1,30 @@
-"""The methods paragraph tells the steps that ran, and cites the works behind them and no others."""
+"""The methods describe the steps that were run, and cite their references and no others."""
 
 import pandas as pd
 import pytest
-from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
 
-from notears_pfl.preproc.methods import (
-    anatomical_methods,
-    clean_methods,
-    functional_methods,
-    with_programs,
-)
-from notears_pfl.preproc.options import (
-    FRISTON_24,
-    MOTION,
-    CleanOptions,
-    FunctionalOptions,
-    NormaliseOptions,
-    SmoothOptions,
+from notears_pfl.preproc import methods, options
+from notears_pfl.report.sections.methods_paragraph import (
+    STEP_REFERENCES,
+    methods_section,
+    references,
+    step_sentences,
 )
 
-from .toy import toy_findings
+from ..toy import toy_findings
 
 RUN = {"voxel_mm": 3.0, "slice_reference_time": 1.0}
 STEPS = {
-    **anatomical_methods(NormaliseOptions(), already_stripped=False),
-    **functional_methods(FunctionalOptions(), SmoothOptions(), RUN, "AAL"),
-    **clean_methods(CleanOptions(order="dparsf"), list(FRISTON_24)),
-    **clean_methods(CleanOptions(order="simultaneous"), list(FRISTON_24)),
+    **methods.anatomical_methods(options.NormaliseOptions(), already_stripped=False),
+    **methods.functional_methods(options.FunctionalOptions(), options.SmoothOptions(), RUN, "AAL"),
+    **methods.clean_methods(options.CleanOptions(order="dparsf"), list(options.FRISTON_24)),
+    **methods.clean_methods(options.CleanOptions(order="simultaneous"), list(options.FRISTON_24)),
 }
 
 
-def preprocessing(methods):
+def preprocessing(steps):
     """Give the paragraph on preprocessing of a study whose subjects all had these steps."""
-    findings = toy_findings(reports={"sub-1": {"status": "ok", "methods": methods}})
+    findings = toy_findings(reports={"sub-1": {"status": "ok", "methods": steps}})
     return methods_section(findings).content["paragraphs"]["Preprocessing"]
 
 
@@ -42,11 +34,22 @@ def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works():
     assert "The first 10 volumes were left out." in content["paragraphs"]["Preprocessing"]
     assert "(Friston et al. 1996)" in content["paragraphs"]["Preprocessing"]
     assert "λ1 = 0.1" in content["paragraphs"]["Networks"]
-    keys = [work.key for work in content["works"]]
+    keys = [reference.key for reference in content["references"]]
     assert len(keys) == len(set(keys))
-    for work in content["works"]:
-        assert work.short in " ".join(content["paragraphs"].values())
-        assert work.bibtex in content["bibtex"]
+    for reference in content["references"]:
+        assert reference.short in " ".join(content["paragraphs"].values())
+        assert reference.bibtex in content["bibtex"]
+
+
+def test_every_entry_of_the_bibliography_is_read_whole():
+    works = references()
+
+    assert len(works) == 11
+    for work in works.values():
+        assert work.bibtex.count(" = ") == len(work.fields)
+    assert works["yan2010dparsf"].short == "Yan and Zang 2010"
+    assert works["liu_notears_pfl"].short == "Liu et al."
+    assert works["power2012spurious"].text.endswith("NeuroImage 2012;59:2142–2154.")
 
 
 @pytest.mark.parametrize(
@@ -61,13 +64,13 @@ def test_methods_say_where_each_site_chose_its_sparsity(lambda1, lambda2, said):
 
     content = methods_section(toy_findings(fits={"MDD": fit, "HC": fit})).content
 
-    assert ("λ1 by each site: its mean" in content["paragraphs"]["Networks"]) == said
+    assert ("λ1 per site: mean" in content["paragraphs"]["Networks"]) == said
 
 
 def test_methods_of_ready_series_claim_no_preprocessing():
     text = methods_section(toy_findings("timeseries")).content["paragraphs"]["Preprocessing"]
 
-    assert text.startswith("Series of the regions were taken as they were")
+    assert text.startswith("The study started from preprocessed ROI time series")
 
 
 def test_where_subjects_differ_a_sentence_says_for_how_many():
@@ -96,23 +99,25 @@ def test_a_sentence_that_ends_where_another_goes_on_stays_whole():
     assert sentences["resample"] == "Kept at 4 mm (1 subject); Kept at 4 mm to 4 mm (1 subject)."
 
 
-@pytest.mark.parametrize("step", BEHIND_STEPS)
+@pytest.mark.parametrize("step", STEP_REFERENCES)
 def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
-    name, _ = BEHIND_STEPS[step]
+    word, _ = STEP_REFERENCES[step]
 
-    assert name in STEPS[step]
+    assert word in STEPS[step]
 
 
 def test_the_template_is_cited_where_it_was_used():
-    by_spm = with_programs(STEPS, {"normalise": "spm"})
+    by_spm = methods.with_programs(STEPS, {"normalise": "spm"})
 
     assert "(Fonov et al. 2011)" in preprocessing(STEPS)
-    assert "(Fonov et al. 2011)" in preprocessing(with_programs(STEPS, {"normalise": "ants"}))
+    assert "(Fonov et al. 2011)" in preprocessing(
+        methods.with_programs(STEPS, {"normalise": "ants"})
+    )
     assert "Fonov" not in preprocessing(by_spm)
 
 
 def test_six_parameters_of_motion_are_not_fristons():
-    text = preprocessing(clean_methods(CleanOptions(), list(MOTION)))
+    text = preprocessing(methods.clean_methods(options.CleanOptions(), list(options.MOTION)))
 
     assert "6 nuisance regressors (the six parameters of head motion)" in text
     assert "Friston" not in text

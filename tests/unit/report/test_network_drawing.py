@@ -1,7 +1,6 @@
-"""Arrows on a glass brain."""
+"""Arrows on a glass brain and on a circle."""
 
 from itertools import combinations
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -9,12 +8,18 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from notears_pfl.report.brain import Arrow, draw_brain, signed_arrows
-from notears_pfl.report.style import INK, VERMILION
+
+from notears_pfl.report.figure_style import INK, VERMILION, lobe_colours
+from notears_pfl.report.network_drawing import (
+    Arrow,
+    circle_angles,
+    draw_brain,
+    draw_circle,
+    lobe_handles,
+    signed_arrows,
+)
 
 from .toy import toy_rois
-
-ROOT = Path(__file__).parents[3]
 
 
 def arrows_on(axis):
@@ -71,8 +76,7 @@ def test_the_regions_of_most_arrows_are_named():
 
 
 def test_no_name_covers_another():
-    rois = pd.read_csv(ROOT / "config/rois.tsv", sep="\t").set_index("abbreviation")
-    rois = rois[rois["selected"]]
+    rois = toy_rois()
     ring = [Arrow(start, end, INK) for start, end in zip(rois.index, rois.index[2:], strict=False)]
     figure = Figure(figsize=(6.6, 2.6))
     draw_brain(list(figure.subplots(1, 3)), ring, rois)
@@ -82,3 +86,56 @@ def test_no_name_covers_another():
         boxes = [text.get_window_extent() for text in axis.texts if text.get_text() in rois.index]
         assert len(boxes) >= 5
         assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
+def test_each_hemisphere_stands_on_its_side():
+    rois = toy_rois()
+
+    on_right = np.cos(np.deg2rad(circle_angles(rois))) > 0
+
+    assert (on_right == (rois["x"] >= 0)).all()
+
+
+def test_lobes_are_in_one_piece_from_the_top_down():
+    rois = toy_rois()
+    height = np.sin(np.deg2rad(circle_angles(rois)))
+
+    right = rois.assign(height=height)[rois["x"] >= 0].sort_values("height", ascending=False)
+
+    changes = (right["lobe"] != right["lobe"].shift()).sum()
+    assert changes == right["lobe"].nunique()
+    assert right["lobe"].iloc[0] == "Frontal"
+
+
+def test_no_two_regions_share_an_angle():
+    angles = np.sort(circle_angles(toy_rois()))
+
+    assert np.diff(angles).min() > 1
+
+
+def test_an_arrow_points_at_its_end():
+    rois, axis = toy_rois(), Figure().subplots()
+
+    draw_circle(axis, [Arrow("INS.R", "CUN.L", "black")], rois)
+
+    (arrow,) = (patch for patch in axis.patches if isinstance(patch, FancyArrowPatch))
+    first, last = arrow._path_original.vertices[[0, -1]]
+    angles = np.deg2rad(circle_angles(rois))
+    for point, name in ((first, "INS.R"), (last, "CUN.L")):
+        on_circle = np.array([np.cos(angles[name]), np.sin(angles[name])])
+        np.testing.assert_allclose(point, 0.985 * on_circle)
+
+
+def test_every_region_is_named_and_every_lobe_has_an_entry():
+    rois, axis = toy_rois(), Figure().subplots()
+
+    draw_circle(axis, [], rois)
+
+    assert set(rois.index) <= {text.get_text() for text in axis.texts}
+    assert [patch.get_label() for patch in lobe_handles(rois)] == list(rois["lobe"].unique())
+
+
+def test_lobes_have_different_colours():
+    colours = lobe_colours(toy_rois()["lobe"])
+
+    assert len(set(colours.values())) == len(colours) == 6

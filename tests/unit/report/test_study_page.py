@@ -1,16 +1,79 @@
-"""The report shows the comparison and the simulations only where they are this study's."""
+"""The page reads a finished study, and shows results of other targets only if they match it."""
+
+import json
 
 import pandas as pd
 import pytest
-from notears_pfl.report.sections.extras import comparison_section, simulations_section
 
 from notears_pfl.io.provenance import write_record
 from notears_pfl.io.tables import write_table
-from notears_pfl.report.study_page import TARGETS, read_extras
+from notears_pfl.report.sections.method_comparison import comparison_section
+from notears_pfl.report.sections.simulations import simulations_section
+from notears_pfl.report.study_page import TARGETS, read_benchmarks, read_extras, read_findings
+
+from .toy import GROUPS, ROOT, SITES, toy_findings
 
 SETTINGS = {"comparison": {"comparison.n_draws": 2, "seed": 1}, "simulation": {"seed": 1}}
 COMPARED, SIMULATED = TARGETS["comparison"], TARGETS["simulation"]
 PICTURES = ["results/compare/figure_proportions.png", "results/simulate/figure_sites.png"]
+
+
+class Named(dict):
+    """Files or settings of a rule, by name or as attributes, as Snakemake gives them."""
+
+    __getattr__ = dict.__getitem__
+
+
+def test_every_network_and_fit_is_that_of_its_group_and_site_in_any_order_of_files(tmp_path):
+    toy = toy_findings("timeseries")
+    inputs = Named(networks=[], other_scale=[], fits=[], reports=[])
+    for site in SITES:
+        for group in GROUPS:
+            path = tmp_path / f"group-{group}_site-{site}_relmat.tsv"
+            write_table(toy.networks[group, site], path)
+            sidecar = {"Group": group, "Site": site, "Subjects": len(inputs.networks)}
+            path.with_suffix(".json").write_text(json.dumps(sidecar))
+            inputs.networks.append(str(path))
+    for group in reversed(GROUPS):
+        path = tmp_path / f"group-{group}_fit.json"
+        path.write_text(json.dumps({"Group": group}))
+        inputs.fits.append(str(path))
+    inputs["other_scale"] = inputs.networks
+    for name, table in toy.tables.items():
+        write_table(table, tmp_path / f"{name}.tsv", index=False)
+        inputs[name] = str(tmp_path / f"{name}.tsv")
+    config = {**toy.config, "rois": {**toy.config["rois"], "table": str(ROOT / "config/rois.tsv")}}
+    params = Named(config=config, groups=GROUPS, sites=SITES, participants=[])
+
+    found = read_findings(inputs, params)
+
+    assert list(found.networks) == [(group, site) for group in GROUPS for site in SITES]
+    for (group, site), sidecar in found.sidecars.items():
+        assert (sidecar["Group"], sidecar["Site"]) == (group, site)
+        assert sidecar["Subjects"] == 2 * SITES.index(site) + GROUPS.index(group)
+    assert [found.fits[group]["Group"] for group in GROUPS] == list(GROUPS)
+    assert not found.has_images
+    assert list(found.rois.index) == list(toy.rois.index)
+
+
+def test_benchmarks_are_summed_by_rule(tmp_path):
+    (tmp_path / "anatomical").mkdir()
+    head = "s\th:m:s\tmax_rss\tmax_vms\tcpu_time\n"
+    for name, line in (
+        ("anatomical/sub-1", "4.0\t0:00:04\t200.0\t1\t3.0\n"),
+        ("anatomical/sub-2", "6.0\t0:00:06\t300.0\t1\t5.0\n"),
+        ("cohort", "0.2\t0:00:00\t-\t-\t0\n"),
+    ):
+        (tmp_path / f"{name}.benchmark.tsv").write_text(head + line)
+
+    costs = read_benchmarks(tmp_path).set_index("rule")
+
+    assert costs.loc["anatomical"].tolist() == [2, 10.0, 8.0, 300.0]
+    assert costs.loc["cohort", "jobs"] == 1
+
+
+def test_no_benchmarks_are_no_error(tmp_path):
+    assert read_benchmarks(tmp_path / "logs").empty
 
 
 @pytest.fixture
@@ -53,7 +116,7 @@ def test_a_comparison_with_other_settings_is_not_shown_and_what_changed_is_named
     assert extras.simulation_wins is not None
     assert extras.pictures == PICTURES[1:]
     said = comparison_section(None, ("MDD", "HC"), {}, extras.outdated["comparison"]).missing
-    assert "What has changed since: comparison.n_draws." in said
+    assert "Changed since they were computed: comparison.n_draws." in said
     assert "snakemake --cores all comparison" in said
 
 

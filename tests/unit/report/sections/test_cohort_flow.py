@@ -1,0 +1,92 @@
+"""The cohort: exclusions with their reasons, table one, flow and head motion."""
+
+import numpy as np
+import pytest
+
+from notears_pfl.cohort.tables import flow_table
+from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.report.page import render
+from notears_pfl.report.sections.cohort_flow import (
+    cohort_section,
+    flow_figure,
+    motion_figure,
+    reason_kind,
+)
+from notears_pfl.report.sections.glance import glance_section
+
+from ..toy import GROUPS, LIMITS, texts, toy_cohort, toy_findings, words
+
+
+def test_the_cohort_lists_all_excluded_subjects_with_the_reason(findings, pictures):
+    reasons = texts(cohort_section(findings, pictures).content["reasons"])
+
+    assert [row[0] for row in reasons] == ["sub-COIMDD002", "sub-HUHHC004"]
+    assert reasons[0][3] == "motion: mean FD 0.71 > 0.5 mm"
+
+
+def test_table_one_gives_mean_spread_number_and_difference(findings, pictures):
+    row = findings.tables["table_one"].iloc[0]
+
+    shown = texts(cohort_section(findings, pictures).content["table_one"])[0]
+
+    assert shown[:2] == ["COI", "age"]
+    assert shown[2] == f"{row['mean_MDD']:.3g} ± {row['sd_MDD']:.2g} ({row['n_MDD']})"
+    assert shown[4] == f"{row['smd']:+.2f}".replace("-", "−")
+
+
+def test_a_cohort_without_characteristics_has_no_table_one(findings, pictures, tmp_path):
+    nothing = findings.tables["table_one"].iloc[:0]
+    write_table(nothing, tmp_path / "table_one.tsv", index=False)
+    tables = {**findings.tables, "table_one": read_table(tmp_path / "table_one.tsv")}
+
+    section = cohort_section(toy_findings(tables=tables), pictures)
+    page = render("sections/cohort.html", content=section.content)
+    careful = " ".join(glance_section(toy_findings(tables=tables)).content["careful"])
+
+    assert "No characteristics are available" in page
+    assert "Head motion is not known" in careful
+
+
+def test_the_flow_counts_everyone_and_gives_reasons(tables):
+    shown = words(flow_figure(tables["flow"], tables["cohort"], GROUPS))
+
+    assert shown.count("12 in the table of participants") == 2
+    assert "1 processing failed" in shown
+    assert "1 motion" in shown
+    assert shown.count("11 included") == 2
+
+
+def test_subjects_never_enrolled_leave_the_flow_before_the_usable_series():
+    cohort = toy_cohort()
+    cohort.loc[0, ["not_enrolled", "exclusion"]] = ["no T1w image", "not enrolled: no T1w image"]
+    cohort.loc[0, ["included", "split"]] = [False, None]
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
+
+    figure = flow_figure(flow_table(blank), cohort, GROUPS)
+
+    height = {text.get_text(): text.get_position()[1] for text in figure.axes[0].texts}
+    usable = next(y for text, y in height.items() if text.startswith("11 with usable series"))
+    assert height["1 left out\n1 not enrolled"] > usable > height["1 left out\n1 motion"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("failed: sub-1.nii.gz: no volumes", "processing failed"),
+        ("motion: mean FD 0.71 > 0.5 mm; too few volumes: 4 < 60", "motion"),
+        ("too few volumes: 4 < 60", "too few volumes"),
+        ("site NYU lacks one of the groups", "site lacks one of the groups"),
+        ("group 'BP' is neither MDD nor HC", "in neither group"),
+    ],
+)
+def test_reasons_are_counted_by_kind(reason, kind):
+    assert reason_kind(reason) == kind
+
+
+def test_motion_is_drawn_with_its_limits_and_the_excluded_subjects(tables):
+    figure = motion_figure(tables["cohort"], GROUPS, LIMITS)
+
+    assert "limit 0.5" in words(figure)
+    crosses = [c for c in figure.axes[0].collections if len(c.get_paths()[0].vertices) == 4]
+    at = np.concatenate([c.get_offsets()[:, 1] for c in crosses if hasattr(c, "get_sizes")])
+    assert 0.71 in at

@@ -1,0 +1,16 @@
+"""The limits are those of this study."""
+
+from notears_pfl.report.sections.limits import limits_section
+
+from ..toy import toy_findings
+
+
+def test_limits_say_what_holds_for_this_study(findings):
+    phantom = dict(limits_section(findings, compared=False).content["limits"])
+    series = dict(limits_section(toy_findings("timeseries"), compared=True).content["limits"])
+
+    assert "54 of the 72 connections" in phantom["Directions depend on scaling"]
+    assert {"A surrogate atlas", "A phantom", "What federation discloses"} <= set(phantom)
+    assert "A phantom" not in series
+    assert "Preprocessing was done elsewhere" in series
+    assert "permutation" in series["Draws overlap"]

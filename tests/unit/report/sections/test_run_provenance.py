@@ -1,0 +1,19 @@
+"""The provenance of a run."""
+
+from notears_pfl.report.sections.run_provenance import provenance_section
+
+from ..toy import texts, toy_origin
+
+
+def test_provenance_shows_seed_command_certificates_and_samples(findings):
+    content = provenance_section(findings, toy_origin()).content
+
+    assert content["seed"] == findings.config["seed"]
+    assert content["command"] == "snakemake --cores 4"
+    assert "edge_threshold: 0" in content["config"]
+    assert [row[:3] for row in texts(content["fits"])] == [
+        ["MDD", "yes", "412"],
+        ["HC", "yes", "412"],
+    ]
+    assert texts(content["samples"])[0][2:5] == ["3", "690", "97"]
+    assert content["versions"]["notears-pfl"]

@@ -1,0 +1,50 @@
+"""Figures of one network, of the connections of all sites, and of those of one site only."""
+
+import numpy as np
+
+from notears_pfl.report.sections.site_networks import (
+    network_figures,
+    overlap_figure,
+    site_specific_figure,
+)
+
+from ..toy import GROUPS, SITES, words
+
+
+def test_a_network_is_drawn_in_three_ways_that_count_edges_and_people(tables):
+    network = tables["networks"]["MDD", "COI"]
+
+    figures = network_figures(network, tables["rois"], "MDD at COI", 3)
+
+    n_edges = int((network.to_numpy() != 0).sum())
+    assert set(figures) == {"brain", "circle", "matrix"}
+    for figure in figures.values():
+        assert f"MDD at COI: {n_edges} edges, from 3 people" in words(figure)
+    image = figures["matrix"].axes[0].images[0].get_array()
+    np.testing.assert_array_equal(image, network.to_numpy())
+
+
+def test_the_overlap_counts_what_all_sites_have(tables):
+    shown = words(overlap_figure(tables["overlap"], GROUPS, 3, tables["rois"]))
+
+    assert "MDD: 13 connections at all 3 sites, 3 of them in MDD only" in shown
+    assert "HC: 13 connections at all 3 sites, 3 of them in HC only" in shown
+
+
+def test_a_group_without_overlap_says_so(tables):
+    only = tables["overlap"][tables["overlap"]["found_in"] == "MDD only"]
+
+    shown = words(overlap_figure(only, GROUPS, 3, tables["rois"]))
+
+    assert "HC: 0 connections at all 3 sites" in shown
+    assert shown.count("no connection at every site") == 1
+
+
+def test_a_site_without_connections_of_its_own_says_so(tables):
+    alone = tables["site_specific"]
+    counts = alone[alone["group"] == "MDD"]["site"].value_counts()
+
+    shown = words(site_specific_figure(alone[alone["site"] != "COI"], "MDD", SITES, tables["rois"]))
+
+    assert "MDD at COI alone: no connection" in shown
+    assert f"MDD at KUT alone: {counts['KUT']} connection" in shown
