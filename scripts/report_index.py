@@ -3,29 +3,20 @@
 import os
 
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.report.sections.run_provenance import Origin
-from notears_pfl.report.study_page import (
-    embed_figures,
-    read_benchmarks,
-    read_extras,
-    read_findings,
-    study_page,
-)
+from notears_pfl.report import study_page
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
-    findings = read_findings(inputs, params)
-    extras = read_extras(params.extras, params.settings)
-    origin = Origin(
-        command=os.environ.get("NOTEARS_PFL_COMMAND", ""),
-        checksums={path: file_digest(path) for path in [*inputs.sources, *inputs.series]},
-        benchmarks=read_benchmarks("logs"),
-    )
-    pictures = embed_figures([*inputs.figures, *inputs.networks_drawn, *extras.pictures], findings)
+    findings = study_page.read_findings(inputs, params)
+    extras = study_page.read_extras(params.extras, params.settings)
+    command = os.environ.get("NOTEARS_PFL_COMMAND", "")
+    origin = study_page.read_origin(command, [*inputs.sources, *inputs.series], "logs")
+    figures = [*inputs.figures, *inputs.networks_drawn, *extras.pictures]
+    pictures = study_page.embed_figures(figures, findings)
     with whole_file(output.page) as temporary:
-        temporary.write_text(study_page(findings, pictures, extras, origin), encoding="utf-8")
+        page = study_page.study_page(findings, pictures, extras, origin)
+        temporary.write_text(page, encoding="utf-8")
     with whole_file(output.checksums) as temporary:
         lines = [f"{digest}  {path}\n" for path, digest in origin.checksums.items()]
         temporary.write_text("".join(lines), encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
+from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
 from notears_pfl.io.sidecars import read_sidecar
@@ -166,6 +167,12 @@ def read_benchmarks(folder: str | Path) -> pd.DataFrame:
         .reset_index()
         .sort_values("cpu_s", ascending=False, kind="stable")
     )
+
+
+def read_origin(command: str, sources: Iterable[str], logs: str | Path) -> Origin:
+    """Collect how the page was made: checksums of ``sources``, costs from the ``logs`` folder."""
+    digests = {source: file_digest(source) for source in sources}
+    return Origin(command, digests, read_benchmarks(logs))
 
 
 def figure_captions(findings: Findings) -> dict[str, Caption]:

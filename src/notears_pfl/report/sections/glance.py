@@ -94,7 +94,7 @@ def _careful(findings: Findings) -> Iterator[str]:
         yield f"The fit of {', '.join(stuck)} did not converge; see Provenance."
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
-        yield f"{len(out)} of {len(findings.cohort)} subjects were excluded; see Cohort."
+        yield f"Excluded: {len(out)} of {len(findings.cohort)} subjects; see Cohort for why."
     warned = [name for name, report in findings.reports.items() if report.get("cautions")]
     if warned:
         named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")

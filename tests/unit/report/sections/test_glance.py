@@ -20,7 +20,7 @@ def test_a_glance_warns_of_what_this_study_gives_reason_to(findings):
     calm = " ".join(glance_section(findings).content["careful"])
     warned = " ".join(glance_section(toy_findings(fits=stuck)).content["careful"])
 
-    assert "2 of 24 subjects were excluded" in calm
+    assert "Excluded: 2 of 24 subjects" in calm
     assert "75% of the shared connections" in calm
     assert "did not converge" not in calm
     assert "The fit of HC did not converge" in warned
