@@ -1,1 +1,1 @@
-"""Figures and pages that people look at."""
+"""The report: sections with their figures and captions, and the pages that show them."""

@@ -1,4 +1,4 @@
-"""The table of connections: the sites, weights, direction and motion of each, and where it is."""
+"""The table of connections: sites, weights, direction on both scales, head motion, stability."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -58,7 +58,8 @@ class Reference:
         numbers = ":".join(part for part in (entry.get("volume"), pages) if part)
         year = f" {entry['year']}" if "year" in entry else ""
         authors = entry["author"].replace(" and others", " et al.").replace(" and ", "; ")
-        line = f"{authors.rstrip('.')}. {entry['title'].rstrip('!')}. {place}{year}"
+        title = entry["title"].rstrip("!").replace("``", "“").replace("''", "”")
+        line = f"{authors.rstrip('.')}. {title}. {place}{year}"
         return f"{line};{numbers}." if numbers else f"{line}."
 
 

@@ -111,7 +111,7 @@ def simulations_section(
 ) -> Section:
     """Show the figures of the experiments, how often each method is best, and its cost.
 
-    ``outdated`` names what has changed since results were computed that no longer apply.
+    ``outdated`` lists what has changed since the existing results were computed.
     """
     title = "Simulations"
     if wins is None or cost is None:

@@ -97,7 +97,7 @@ function edgeFlags(edge) {
     : "Direction: not confirmed; this connection is not found on the other scale.";
   list.append(element("li", direction));
   const motion = edge.motion
-    ? `Motion: across ${edge.motion.n} subjects, the correlation between these regions correlates with head motion, r = ${edge.motion.r} (p = ${edge.motion.p.toPrecision(2)}, within site and group, uncorrected).`
+    ? `Motion: across ${edge.motion.n} subjects, the functional connectivity of these regions correlates with head motion: r = ${edge.motion.r} (p = ${edge.motion.p.toPrecision(2)}, within site and group, uncorrected).`
     : "Motion: not known.";
   list.append(element("li", motion));
   if (edge.stability) {

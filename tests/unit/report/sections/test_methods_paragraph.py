@@ -49,6 +49,7 @@ def test_every_entry_of_the_bibliography_is_read_whole():
         assert work.bibtex.count(" = ") == len(work.fields)
     assert works["yan2010dparsf"].short == "Yan and Zang 2010"
     assert works["liu_notears_pfl"].short == "Liu et al."
+    assert "for “pipeline” data analysis" in works["yan2010dparsf"].text
     assert works["power2012spurious"].text.endswith("NeuroImage 2012;59:2142–2154.")
 
 
