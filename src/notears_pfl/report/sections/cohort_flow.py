@@ -20,7 +20,7 @@ FLOW_TITLES = {
     "included": "included", "discovery": "discovery", "validation": "validation",
 }  # fmt: skip
 STEP_TITLES = {
-    "found": "in the table of participants",
+    "found": "in the participants table",
     "preprocessed": "with usable series",
     "included": "included",
     "discovery": "discovery",
@@ -46,7 +46,7 @@ CAPTIONS = {
 
 
 def cohort_captions(findings: Findings) -> dict[str, Caption]:
-    """Fill the captions with the numbers of subjects; motion may be known of some only."""
+    """Fill the captions with the numbers of subjects; motion may be known for some only."""
     cohort = findings.cohort
     moved = cohort[cohort.filter(["mean_fd_mm"]).notna().any(axis=1)]
     return {
@@ -164,14 +164,14 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
         _box(axis, x, 0.05, _counts(flow, step))
         _arrow(axis, (0.30, 0.32), (x, 0.05))
     unusable = cohort["failure"].notna() | cohort["not_enrolled"].notna()
-    left_out = {0.74: cohort[unusable], 0.46: cohort[~unusable & cohort["exclusion"].notna()]}
+    excluded = {0.74: cohort[unusable], 0.46: cohort[~unusable & cohort["exclusion"].notna()]}
     for (above, below), (height, gone) in zip(
-        ((0.88, 0.60), (0.60, 0.32)), left_out.items(), strict=True
+        ((0.88, 0.60), (0.60, 0.32)), excluded.items(), strict=True
     ):
         _arrow(axis, (0.30, above), (0.30, below))
         if len(gone):
             reasons = gone["exclusion"].map(reason_kind).value_counts()
-            lines = [f"{len(gone)} left out", *(f"{n} {kind}" for kind, n in reasons.items())]
+            lines = [f"{len(gone)} excluded", *(f"{n} {kind}" for kind, n in reasons.items())]
             axis.plot([0.30, 0.80], [height, height], color=GREY, linewidth=1, zorder=1)
             _box(axis, 0.80, height, "\n".join(textwrap.fill(line, 26) for line in lines))
     axis.set_xlim(0, 1)
@@ -232,7 +232,7 @@ def motion_figure(
             Line2D([], [], color=colour, marker=marker, linestyle="", label=_label(cohort, group))
             for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True)
         ]
-        out = Line2D([], [], color=INK, marker="x", linestyle="", label="left out of the study")
+        out = Line2D([], [], color=INK, marker="x", linestyle="", label="excluded")
         figure.legend(handles=[*handles, out], loc="outside upper center", ncols=3, fontsize=8)
     return figure
 

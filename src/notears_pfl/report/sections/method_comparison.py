@@ -30,8 +30,7 @@ MOST_OWN = 14
 COLUMNS = (1.65, 2.55, 3.4)
 BOLD = 0.05
 TRUST = (
-    "Trust the permutation test: draws share subjects, so that z-tests and intervals promise "
-    "too much."
+    "Trust the permutation test: draws share subjects, so z-tests and intervals are too optimistic."
 )
 CAPTIONS = {
     "figure_proportions": Caption(
@@ -51,7 +50,7 @@ def comparison_section(
 ) -> Section:
     """Show the proportion tests of every connection and method.
 
-    ``outdated`` names what has changed since results were computed that no longer apply.
+    ``outdated`` lists what has changed since the existing results were computed.
     """
     title = "Comparison with other methods"
     if tests is None:
@@ -94,7 +93,7 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
     rule : str
         Key of ``RULES``: at which sites a draw must have a connection to count.
     """
-    shown, left_out = _shown(tests)
+    shown, n_omitted = _shown(tests)
     rows = shown[["source", "from", "to"]].drop_duplicates().reset_index(drop=True)
     methods = [method for method in METHOD_LOOKS if method in set(shown["method"])]
     with mpl.rc_context(RC):
@@ -110,7 +109,7 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
             for axes in panels:
                 axes.axhline(n_published - 0.5, color=BLACK, linewidth=0.6)
         n_draws = int(shown["n_draws"].iloc[0])
-        figure.supxlabel(_caption(groups, rule, n_draws, left_out), fontsize=8)
+        figure.supxlabel(_caption(groups, rule, n_draws, n_omitted), fontsize=8)
     return figure
 
 
@@ -159,7 +158,7 @@ def _labels(rows: pd.DataFrame) -> Sequence[str]:
     return [f"{source} → {target}" for source, target in zip(rows["from"], rows["to"], strict=True)]
 
 
-def _caption(groups: tuple[str, str], rule: str, n_draws: int, left_out: int) -> str:
+def _caption(groups: tuple[str, str], rule: str, n_draws: int, n_omitted: int) -> str:
     patients, controls = groups
     lines = [
         f"Share of {n_draws} draws of {patients} that have the connection {RULES[rule]}, minus "
@@ -167,8 +166,8 @@ def _caption(groups: tuple[str, str], rule: str, n_draws: int, left_out: int) ->
         "NOTEARS-PFL.",
         f"draws: {patients}:{controls}. p_z: the paper's one-sided z-test. p_perm: permutation of "
         f"labels within sites, {patients} more often; bold up to .05. {TRUST}",
-        "Above the line: published connections; below: those of all sites in this study's "
-        "discovery fit, in one group alone."
-        + (f" {left_out} more are in the table." if left_out else ""),
+        "Above the line: published connections; below: those found at all sites of one group only "
+        "in this study's discovery fit."
+        + (f" {n_omitted} more are in the table." if n_omitted else ""),
     ]
     return "\n".join(lines)

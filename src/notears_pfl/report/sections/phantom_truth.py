@@ -41,7 +41,7 @@ CAPTIONS = {
         "lines: means.",
     ),
     "figure_cohort": Caption(
-        "The phantom: a T1w head, a BOLD image per site, true networks, movement",
+        "The phantom: a T1w head, a BOLD image per site, true networks, head motion",
         "The phantom cohort: anatomy, one scan per site, true networks, and the effect of head "
         "motion on the signal.",
     ),
@@ -173,7 +173,7 @@ def phantom_figure(
         _draw_edges(network.subplots(), edges, rois, groups)
         network.legend(loc="outside lower center", ncols=2, fontsize=7)
         _draw_courses(courses.subplots(3, 1, sharex=True), motion, brightness, repetition_time)
-        courses.suptitle(f"True movement of {subject}, and what it does", fontsize=10)
+        courses.suptitle(f"True head motion of {subject} and its effect", fontsize=10)
     return figure
 
 
@@ -203,7 +203,7 @@ def _draw_edges(
     axis.set_aspect("equal")
     axis.set_xlabel("to")
     axis.set_ylabel("from")
-    axis.set_title("True directed connections, by who has them")
+    axis.set_title("True directed connections by sites and groups")
 
 
 def _draw_courses(

@@ -189,8 +189,8 @@ def network_figures(
 ) -> dict[str, Figure]:
     """Draw a network in all three ways, with its numbers of edges and subjects in the title."""
     n_edges = int((network.to_numpy() != 0).sum())
-    people = "1 person" if n_subjects == 1 else f"{n_subjects} people"
-    title = f"{whose}: {n_edges} edges, from {people}"
+    subjects = "1 subject" if n_subjects == 1 else f"{n_subjects} subjects"
+    title = f"{whose}: {n_edges} edges, from {subjects}"
     return {
         "brain": brain_figure(network, rois, title),
         "circle": circle_figure(network, rois, title),

@@ -50,7 +50,7 @@ def test_a_cohort_without_characteristics_has_no_table_one(findings, pictures, t
 def test_the_flow_counts_everyone_and_gives_reasons(tables):
     shown = words(flow_figure(tables["flow"], tables["cohort"], GROUPS))
 
-    assert shown.count("12 in the table of participants") == 2
+    assert shown.count("12 in the participants table") == 2
     assert "1 processing failed" in shown
     assert "1 motion" in shown
     assert shown.count("11 included") == 2
@@ -66,7 +66,7 @@ def test_subjects_never_enrolled_leave_the_flow_before_the_usable_series():
 
     height = {text.get_text(): text.get_position()[1] for text in figure.axes[0].texts}
     usable = next(y for text, y in height.items() if text.startswith("11 with usable series"))
-    assert height["1 left out\n1 not enrolled"] > usable > height["1 left out\n1 motion"]
+    assert height["1 excluded\n1 not enrolled"] > usable > height["1 excluded\n1 motion"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from notears_pfl.report.sections.site_networks import (
 from ..toy import GROUPS, SITES, words
 
 
-def test_a_network_is_drawn_in_three_ways_that_count_edges_and_people(tables):
+def test_a_network_is_drawn_in_three_ways_that_count_edges_and_subjects(tables):
     network = tables["networks"]["MDD", "COI"]
 
     figures = network_figures(network, tables["rois"], "MDD at COI", 3)
@@ -19,7 +19,7 @@ def test_a_network_is_drawn_in_three_ways_that_count_edges_and_people(tables):
     n_edges = int((network.to_numpy() != 0).sum())
     assert set(figures) == {"brain", "circle", "matrix"}
     for figure in figures.values():
-        assert f"MDD at COI: {n_edges} edges, from 3 people" in words(figure)
+        assert f"MDD at COI: {n_edges} edges, from 3 subjects" in words(figure)
     image = figures["matrix"].axes[0].images[0].get_array()
     np.testing.assert_array_equal(image, network.to_numpy())
 
