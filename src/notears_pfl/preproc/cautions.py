@@ -48,9 +48,10 @@ class Look:
         return f"{self.low:g} to {self.high:g}"
 
 
-# Limits from 28 real heads, one real scan and the phantom; few failures were seen.
+# Limits from 28 real heads, one real scan and the phantom; few failures were seen. The largest of
+# the phantom's brains has 2,134 ml, and the smallest mask that took in scalp had 2,171.
 LOOKS = {
-    "brain_ml": Look("The brain has {value} ml", 1150, 2100, ".0f"),
+    "brain_ml": Look("The brain has {value} ml", 1150, 2150, ".0f"),
     "tissue_model_converged": Look(
         "The model of the T1w image's tissues and bias did not converge"
     ),

@@ -49,7 +49,7 @@ def test_a_caution_tells_the_figure_and_what_is_usual():
         found = with_cautions({"brain_ml": 703.4, "bold_t1w_agreement": 0.0191})["cautions"]
 
     assert found == [
-        "The brain has 703 ml, 1150 to 2100 is usual: look at the subject's figures.",
+        "The brain has 703 ml, 1150 to 2150 is usual: look at the subject's figures.",
         "The T1w image's tissues explain a share of 0.019 of the mean BOLD image, 0.1 or more is "
         "usual: look at the subject's figures.",
     ]
