@@ -11,7 +11,7 @@ with rule_log(snakemake.log[0]):
     findings = study_page.read_findings(inputs, params)
     extras = study_page.read_extras(params.extras, params.settings)
     command = os.environ.get("NOTEARS_PFL_COMMAND", "")
-    origin = study_page.read_origin(command, [*inputs.sources, *inputs.series], "logs")
+    origin = study_page.read_origin(command, [*inputs.study, *inputs.series], "logs")
     figures = [*inputs.figures, *inputs.networks_drawn, *extras.pictures]
     pictures = study_page.embed_figures(figures, findings)
     with whole_file(output.page) as temporary:

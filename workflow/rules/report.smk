@@ -273,7 +273,7 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
-        sources=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
+        study=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
         series=rules.fit_networks.input.series,
     output:
         page=report(

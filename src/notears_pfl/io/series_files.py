@@ -1,6 +1,8 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
+import errno
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -9,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import TableError
+from notears_pfl.errors import MachineError, TableError
+from notears_pfl.io.machine import blaming_the_machine, machine_cause
 
 # Stands for the subject in a pattern of file names.
 PLACEHOLDER = "{participant_id}"
@@ -44,13 +47,16 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
     path = series_path(pattern, *names)
     if not path.is_file():
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
-        raise TableError(msg)
+        lost = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        raise TableError(msg) from lost
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
                 return pd.read_csv(path, sep=SEPARATORS[path.suffix], na_values=["n/a"])
             case ".1D" | ".txt":
-                return np.loadtxt(path, ndmin=2)
+                # By its name numpy says of a file that may not be seen that there is none.
+                with path.open() as file:
+                    return np.loadtxt(file, ndmin=2)
             case ".npy":
                 return np.asarray(np.load(path))
             case ".npz":
@@ -72,10 +78,13 @@ def check_archive(path: str | Path) -> None:
 def _readable(path: str | Path) -> Iterator[None]:
     """Name the file in the error of a library that cannot read it."""
     try:
-        yield
-    except TableError:
+        with blaming_the_machine(path, "read"):
+            yield
+    except (MachineError, TableError):
         raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
         ending = Path(path).suffix
         msg = (
             f"{path}: cannot be read ({error}). A {ending} file must hold {FORMS[ending]}: export "

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from notears_pfl.acquisition import same_repetition_time
-from notears_pfl.errors import SignalError
+from notears_pfl.errors import MachineError, SignalError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import blaming_the_machine
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class Timing:
 
 def read_sidecar(path: str | Path) -> dict[str, Any]:
     """Read the JSON beside an image or a table."""
-    sidecar: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    with blaming_the_machine(path, "read"):
+        text = Path(path).read_text(encoding="utf-8")
+    sidecar: dict[str, Any] = json.loads(text)
     return sidecar
 
 
@@ -40,6 +43,8 @@ def read_metadata(sidecars: Sequence[str | Path]) -> dict[str, Any]:
     for path in sidecars:
         try:
             content: object = read_sidecar(path)
+        except MachineError:
+            raise
         except (OSError, ValueError) as error:
             msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
             raise SignalError(msg) from error

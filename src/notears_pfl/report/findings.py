@@ -67,6 +67,10 @@ class Findings:
         """Whether the regions were grown around AAL coordinates instead of taken from the atlas."""
         return self.kind == "phantom" and self.config["rois"]["atlas"] in ("auto", "surrogate")
 
+    def cautions_on(self, participant: str) -> list[str]:
+        """Cautions about a subject; none for subjects without a report."""
+        return list(self.reports.get(participant, {}).get("cautions", []))
+
     @property
     def n_subjects(self) -> dict[str, int]:
         """Number of discovery subjects behind the networks of each group."""

@@ -95,12 +95,12 @@ def _careful(findings: Findings) -> Iterator[str]:
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
         yield f"Excluded: {len(out)} of {len(findings.cohort)} subjects; see Cohort for why."
-    warned = [name for name, report in findings.reports.items() if report.get("cautions")]
+    warned = [name for name in findings.reports if findings.cautions_on(name)]
     if warned:
         named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")
         yield (
-            f"A preprocessing step did not converge in {len(warned)} of "
-            f"{len(findings.reports)} subjects ({named}): check their pages."
+            f"Preprocessing raised cautions for {len(warned)} of {len(findings.reports)} subjects "
+            f"({named}): an unusual measure, or a step that did not converge. See their pages."
         )
     yield from _imbalance(findings.tables["table_one"])
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}

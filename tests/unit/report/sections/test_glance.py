@@ -1,6 +1,7 @@
 """The overview counts subjects and connections, and warns where this study gives reason to."""
 
 from notears_pfl.report.sections.glance import glance_section
+from notears_pfl.report.sections.subject_quality import quality_section
 
 from ..toy import toy_findings
 
@@ -26,13 +27,20 @@ def test_a_glance_warns_of_what_this_study_gives_reason_to(findings):
     assert "The fit of HC did not converge" in warned
 
 
-def test_subjects_with_a_step_that_did_not_converge_are_named_at_a_glance(findings):
+def test_subjects_with_cautions_are_counted_at_a_glance_and_flagged_in_the_table(findings):
     reports = {name: {"status": "ok", "cautions": []} for name in findings.reports}
-    reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The registration did not converge"]}
+    reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The brain has 703 ml.", "Look."]}
+    cautioned = toy_findings(reports=reports)
 
-    careful = " ".join(glance_section(toy_findings(reports=reports)).content["careful"])
+    careful = " ".join(glance_section(cautioned).content["careful"])
+    quality = quality_section(cautioned).content
 
-    assert "did not converge in 1 of 24 subjects (sub-COIHC002)" in careful
+    assert "raised cautions for 1 of 24 subjects (sub-COIHC002)" in careful
+    assert quality["n_cautioned"] == 1
+    told = {row[0].order: row[-1] for row in quality["subjects"].rows}
+    assert told["sub-COIHC002"].text == "The brain has 703 ml. Look."
+    assert [name for name, cell in told.items() if cell.flagged] == ["sub-COIHC002"]
+    assert quality_section(findings).content["n_cautioned"] == 0
 
 
 def test_a_group_without_connections_of_its_own_is_named(findings):
