@@ -1,7 +1,7 @@
 COMPARISON = config["comparison"]
 DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
 DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
-# What the comparison is made with, beside the data; the report shows no results of other settings.
+# Settings of the comparison: the report shows only results with the current settings.
 COMPARISON_SETTINGS = {
     "groups": GROUPS,
     "sites": SITES,
@@ -37,7 +37,7 @@ rule compare_draws:
         seed=config["seed"],
         code=code_of("compare_draws"),
     message:
-        "Comparison: who is in which draw"
+        "Comparison: subjects of each draw"
     script:
         "../../scripts/compare_draws.py"
 

@@ -2,7 +2,7 @@ from notears_pfl.simulate.settings import EXPERIMENTS, list_runs
 
 SIMULATION = config["simulation"]
 SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])
-# The report shows no simulations of other settings.
+# The report shows only simulations with the current settings.
 SIMULATION_SETTINGS = {
     **{
         f"simulation.{name}": SIMULATION[name]
@@ -63,7 +63,7 @@ rule simulation_metrics:
         settings=SIMULATION_SETTINGS,
         code=code_of("simulation_metrics"),
     message:
-        "Simulation: who wins where, and at what cost"
+        "Simulation: best methods and costs"
     script:
         "../../scripts/simulation_metrics.py"
 
