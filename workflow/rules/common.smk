@@ -36,17 +36,21 @@ from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.ingest.participants import sites_with_both_groups
 from notears_pfl.ingest.series_study import read_series_study
 from notears_pfl.ingest.sources import enrol_source
-from notears_pfl.io.study import read_study
+from notears_pfl.io.study import check_settings_file, read_study
 from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 
-KIND = config.get("source", {}).get("kind")
 # Of scans that are used where they lie, by participant; others are in results/bids.
 SCANS = {}
 
 try:
+    # Snakemake has read and merged them, and takes the last of two equal keys in silence.
+    for path in workflow.configfiles if workflow.is_main_process else []:
+        if os.path.isfile(path):
+            check_settings_file(path)
     STUDY = read_study(config, ROOT / "workflow/schemas", CONFIG_NAME)
+    KIND = config["source"]["kind"]
     COLUMNS = {
         f"{name}_column": config["source"][f"{name}_column"]
         for name in ("site", "group")

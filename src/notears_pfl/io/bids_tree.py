@@ -14,7 +14,7 @@ from notears_pfl.errors import DatasetError
 
 def check_folders(roots: Iterable[str | Path]) -> None:
     """Refuse datasets that are not there, all of them at once."""
-    missing = [str(root) for root in roots if not Path(root).is_dir()]
+    missing = [str(root) for root in roots if not os.path.isdir(root)]
     if missing:
         msg = f"{', '.join(missing)}: no such folder. Correct source.dataset in the configuration."
         raise DatasetError(msg)
@@ -33,7 +33,7 @@ class BidsTree:
         return [
             name
             for name in self._names(self.root)
-            if name.startswith("sub-") and (self.root / name).is_dir()
+            if name.startswith("sub-") and os.path.isdir(self.root / name)
         ]
 
     def images(self, subject: str, datatype: str, suffix: str) -> list[BidsFile]:
@@ -89,4 +89,7 @@ class BidsTree:
                 self._listed[folder] = sorted(os.listdir(folder))
             except (FileNotFoundError, NotADirectoryError):
                 self._listed[folder] = []
+            except OSError as error:
+                msg = f"{folder}: cannot be listed ({error.strerror}). Make it readable."
+                raise DatasetError(msg) from error
         return self._listed[folder]
