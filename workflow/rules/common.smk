@@ -1,42 +1,11 @@
-import os
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-
-# A job has one core. Linear algebra on more would fight over them, and round differently.
-for library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
-
-# Not the folder of the main Snakefile: the workflow may be a module of another one.
-ROOT = Path(str(workflow.current_basedir)).parents[1]
-SRC = ROOT / "src"
-# Inside a conda environment the package is not installed; its sources are beside the Snakefile.
-sys.path.insert(0, str(SRC))
-
-from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
-
-# Jobs may have environments of their own; the plan is made in Snakemake's Python.
-PLANNING = {
-    "jsonschema": "jsonschema",
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "yaml": "pyyaml",
-}
-LACKING = [package for module, package in PLANNING.items() if find_spec(module) is None]
-if LACKING:
-    raise WorkflowError(
-        f"{sys.executable}: the Python that runs Snakemake needs {', '.join(PLANNING.values())} "
-        f"to plan a study, with --use-conda as well; it lacks {', '.join(LACKING)}. Install what "
-        f"is missing: {sys.executable} -m pip install {' '.join(LACKING)}"
-    )
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.ingest.participants import sites_with_both_groups
 from notears_pfl.ingest.series_study import read_series_study
 from notears_pfl.ingest.sources import enrol_source
-from notears_pfl.io.study import check_settings_file, read_study
+from notears_pfl.io.study import read_study
 from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
@@ -45,10 +14,6 @@ CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 SCANS = {}
 
 try:
-    # Snakemake has read and merged them, and takes the last of two equal keys in silence.
-    for path in workflow.configfiles if workflow.is_main_process else []:
-        if os.path.isfile(path):
-            check_settings_file(path)
     STUDY = read_study(config, ROOT / "workflow/schemas", CONFIG_NAME)
     KIND = config["source"]["kind"]
     COLUMNS = {

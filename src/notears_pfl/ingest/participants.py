@@ -78,7 +78,8 @@ def _refuse_alike(sites: pd.Series, name: str) -> None:
     spelled = sites.dropna().astype(str).str.strip()
     spelled = spelled[spelled.map(lambda text: any(map(str.isalnum, text)))]
     labels = site_labels(spelled)
-    for label, names in spelled.groupby(labels.str.casefold()).unique().items():
+    for key, names in spelled.groupby(labels.str.casefold()).unique().items():
+        label = str(key)
         if len(names) > 1 or (label == "" and names[0] != UNKNOWN):
             called = " or ".join(labels[spelled.isin(names)].unique())
             msg = (

@@ -39,8 +39,7 @@ def _matches_to_the_end(
 ) -> Iterator[ValidationError]:
     """Check a pattern whose ``$`` is the end of the text, as JSON schemas have it.
 
-    In Python it is also the place before a last line feed: ``COI`` and ``COI\\n`` would be two
-    sites.
+    In Python it is also the place before a last line feed: COI with one would be a second COI.
     """
     to_the_end = re.sub(r"(?<!\\)\$\Z", r"\\Z", pattern)
     if isinstance(instance, str) and not re.search(to_the_end, instance):

@@ -18,7 +18,7 @@ YAML = "tag:yaml.org,2002:"
 PLAIN_TAGS = {YAML + name for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
 # Far beyond what settings need; a few lines of references to references could fill the memory.
 DEEPEST, MOST_VALUES = 40, 100_000
-RESOLVER = yaml.resolver.Resolver()
+RESOLVER: Any = yaml.resolver.Resolver()
 MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -115,7 +115,7 @@ def _check_structure(text: str, path: str | Path) -> None:
                 if event.anchor in [opened.anchor for opened in unfinished]:
                     msg = f"{path} line {line}: *{event.anchor} refers to itself. Write it out."
                     raise ConfigError(msg)
-                size, depth = sizes.get(event.anchor, (1, 0))
+                size, depth = sizes.get(str(event.anchor), (1, 0))
             elif event.anchor:
                 sizes[event.anchor] = 1, 0
             if unfinished:

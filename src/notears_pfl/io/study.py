@@ -1,6 +1,6 @@
 """Read a study's settings and tables, and refuse what cannot be run before any job starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,15 +86,14 @@ def _name_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterat
             "Give the two groups different labels."
         )
     dataset = config["source"].get("dataset")
-    places = {
-        f"{name}: groups": study.groups,
+    datasets = dataset if isinstance(dataset, Mapping) else {}
+    places: dict[str, Iterable[object]] = {
+        f"{name}: groups": study.groups if patients != controls else (),
         f"{config['sites']}: the sites": study.sites.index,
-        f"{name}: the sites of source.dataset": map(str, dataset)
-        if isinstance(dataset, Mapping)
-        else (),
+        f"{name}: the sites of source.dataset": datasets,
     }
     for place, names in places.items():
-        for several in alike(names):
+        for several in alike(map(str, names)):
             yield (
                 f"{place} {', '.join(several)} differ only by case, and some disks take them for "
                 "one. Rename all but one."
