@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -21,8 +22,8 @@ PLACEHOLDER = "{participant_id}"
 # What the libraries below raise at files that are not what their names say.
 DAMAGED = (
     ValueError, TypeError, AttributeError, LookupError, ArithmeticError, OSError, EOFError,
-    MemoryError, RuntimeError, SyntaxError, struct.error, zipfile.BadZipFile, zlib.error,
-    UnreadableError,
+    MemoryError, RuntimeError, SyntaxError, struct.error, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error, UnreadableError,
 )  # fmt: skip
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 # What a file must hold, by its ending.

@@ -176,7 +176,7 @@ def _changed(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
         old = [] if pd.api.types.is_numeric_dtype(column) else column.tolist()
         new = [change(cell) if isinstance(cell, str) else cell for cell in old]
         if new != old:
-            changed.isetitem(place, pd.array(new, dtype=column.dtype))
+            changed.isetitem(place, pd.Series(new, dtype=column.dtype).array)
     changed.index = _renamed(table.index, change)
     changed.columns = _renamed(table.columns, change)
     return changed
