@@ -4,6 +4,7 @@ Sound studies, tables, sidecars and messages are damaged in thousands of ways, t
 time, and read. No exception but ours may come out.
 """
 
+import copy
 import json
 import os
 import random
@@ -161,7 +162,7 @@ def damaged_mapping(content, rng):
         elif kind == 1 and isinstance(holder, dict):
             holder[rng.choice([1, None, True, 2.5, "x" * 300, "sit es", "\n"])] = holder[key]
         else:
-            holder[key] = rng.choice(VALUES)
+            holder[key] = copy.deepcopy(rng.choice(VALUES))
     return content
 
 

@@ -140,7 +140,7 @@ def _typed(cell: str, row_schema: Schema, column: str) -> object:
             number = int(cell) if kind == "integer" else float(cell)
         except ValueError:
             return cell
-        return number if math.isfinite(number) and abs(number) < LARGEST_INTEGER else cell
+        return number if abs(number) < LARGEST_INTEGER else cell
     return cell
 
 
