@@ -40,7 +40,7 @@ def _without_contradictions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its pairs; Python would take the last of two values in silence."""
     content = dict(pairs)
     for key, value in pairs:
-        if value != content[key]:
+        if value is not content[key] and value != content[key]:
             msg = f"{key!r} stands twice, with different values"
             raise ValueError(msg)
     return content
