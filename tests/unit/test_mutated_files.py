@@ -168,22 +168,36 @@ def damaged_mapping(content, rng):
 
 
 class Folder:
-    """Sound files that are restored after each case."""
+    """Sound files; those that were handed out are restored before the next case."""
 
     def __init__(self, path, files):
         self.path, self.files = path, files
+        self._spoiled = list(files)
 
     def restore(self):
-        """Write all files anew."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        for name, content in self.files.items():
+        """Write the files anew that may have been damaged."""
+        for name in self._spoiled:
             file = self.path / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+            remove(file)
+            file.write_bytes(self.files[name])
+        self._spoiled = []
+
+    def file(self, name):
+        """Hand out a file to be damaged."""
+        self._spoiled.append(name)
+        return self.path / name
 
     def pick(self, rng, names=None):
-        """Choose a file."""
-        return self.path / rng.choice(names or list(self.files))
+        """Hand out one of the files."""
+        return self.file(rng.choice(names or list(self.files)))
+
+
+def remove(path):
+    """Remove a file, whatever became of it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
 
 
 def survey(name, read, prepare):
@@ -272,12 +286,6 @@ def test_the_tables_of_a_study(study, config):
         return config, SCHEMAS, "config.yaml"
 
     assert survey("study_tables", read_study, prepare)
-
-
-def remove(path):
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
 
 
 PEOPLE = "participant_id\tsite\tgroup\tage\tnote\n" + "".join(
@@ -382,7 +390,7 @@ def test_a_raw_dataset(tmp_path):
         if rng.random() < 0.6:
             spoil_sidecar(folder, rng, sidecar)
         else:
-            damage(folder.path / "participants.tsv", rng)
+            damage(folder.file("participants.tsv"), rng)
         return ({**dataset_source(folder), "prefix_site": rng.random() < 0.2},)
 
     def read(source):
@@ -462,9 +470,9 @@ def prepare_settings(folder, name, content):
         if kind == 0:
             spoiled = damaged_mapping(content, rng)
             text = yaml.safe_dump(spoiled, sort_keys=False)
-            (folder.path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+            folder.file(name).write_bytes(text.encode("utf-8", "surrogatepass"))
         else:
-            damage(folder.path / (name if kind == 1 else "rois.tsv"), rng)
+            damage(folder.file(name if kind == 1 else "rois.tsv"), rng)
         return (folder.path / name,)
 
     return prepare
@@ -507,6 +515,7 @@ def test_the_samples_of_a_site(tmp_path, rng):
 
     def prepare(rng):
         folder.restore()
+        shutil.rmtree(folder.path / "records", ignore_errors=True)
         rules = read_rules(folder.path / "site.yaml")
         damage(folder.pick(rng, ["cohort.tsv", *series]), rng)
         return rules, "COI", plan
@@ -548,7 +557,7 @@ def test_networks(tmp_path, rng):
 
     def prepare(rng):
         folder.restore()
-        damage(folder.path / "relmat.tsv", rng)
+        damage(folder.file("relmat.tsv"), rng)
         return (folder.path / "relmat.tsv",)
 
     assert survey("relmat", read_relmat, prepare)
