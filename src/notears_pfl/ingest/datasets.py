@@ -1,5 +1,6 @@
 """Who and what is in datasets of the shape of BIDS: one, or one per site."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def enrol_datasets(
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
             scan, found = (
                 find(tree, folder, source, needs_slice_times)
-                if (tree.root / folder).is_dir()
+                if os.path.isdir(tree.root / folder)
                 else (None, [f"has no folder in {root}"])
             )
             problems.setdefault(who, []).extend([*wrong.get(row, []), *found])

@@ -16,7 +16,7 @@ from notears_pfl.io.machine import blaming_the_machine
 
 def check_folders(roots: Iterable[str | Path]) -> None:
     """Refuse datasets that are not there, all of them at once."""
-    missing = [str(root) for root in roots if not Path(root).is_dir()]
+    missing = [str(root) for root in roots if not os.path.isdir(root)]
     if missing:
         msg = f"{', '.join(missing)}: no such folder. Correct source.dataset in the configuration."
         raise DatasetError(msg)
@@ -35,7 +35,7 @@ class BidsTree:
         return [
             name
             for name in self._names(self.root)
-            if name.startswith("sub-") and (self.root / name).is_dir()
+            if name.startswith("sub-") and os.path.isdir(self.root / name)
         ]
 
     def images(self, subject: str, datatype: str, suffix: str) -> list[BidsFile]:

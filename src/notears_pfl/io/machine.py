@@ -115,7 +115,7 @@ def machine_cause(error: BaseException, path: str | Path, deed: str) -> MachineE
         if isinstance(link, MachineError):
             return type(link)(str(link))
         place = getattr(link, "filename", None) or path
-        blamed = machine_error(link, place, deed if place == path else "used")
+        blamed = machine_error(link, place, deed if str(place) == str(path) else "used")
         if blamed is not None:
             return blamed
         link = link.__cause__

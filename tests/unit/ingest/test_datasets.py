@@ -46,7 +46,7 @@ def test_a_sidecar_that_the_disk_does_not_give_stops_the_study_and_costs_no_subj
     def fail(path, **_):
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
 
-    monkeypatch.setattr(Path, "read_text", fail)
+    monkeypatch.setattr(Path, "read_bytes", fail)
 
     with pytest.raises(StorageError, match=r"_bold\.json: cannot be read: Input/output error"):
         find(BidsTree(tmp_path), "sub-01", source, False)
