@@ -68,7 +68,7 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert fit["EdgesChangedByReverseSiteOrder"] == 0
 
     page = (series_study.path / "results/report/index.html").read_text()
-    assert "Preprocessing is not part of this study" in page
+    assert "The study started from ROI time series" in page
     assert "Head motion is not known" in page
     subjects = series_study.path / "results/report/subjects"
     assert len(list(subjects.glob("site-*/sub-*.html"))) == 21
@@ -141,7 +141,7 @@ def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
     assert (results / "fit/group-1_site-01_relmat.tsv").exists()
     draws = read_table(results / "compare/draws.tsv")
     assert set(draws["site"]) == {"01", "02"}
-    assert "Nothing is known of them" in (results / "report/index.html").read_text()
+    assert "No characteristics are available" in (results / "report/index.html").read_text()
 
 
 def test_files_that_are_not_there_are_named_before_any_job(numbered_study):
