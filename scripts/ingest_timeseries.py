@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from notears_pfl.ingest.timeseries import checked_series, labelled_series
+from notears_pfl.study.timeseries import checked_series, labelled_series
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.series_files import read_series, series_path

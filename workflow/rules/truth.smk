@@ -6,11 +6,11 @@ use rule fit_networks as fit_networks_true_series with:
     output:
         networks=expand(
             "results/fit/true_series/group-{{group}}_site-{site}_relmat.tsv",
-            site=SITES,
+            site=PLAN.sites,
         ),
         sidecars=expand(
             "results/fit/true_series/group-{{group}}_site-{site}_relmat.json",
-            site=SITES,
+            site=PLAN.sites,
         ),
         report="results/fit/true_series/group-{group}_fit.json",
     log:
@@ -24,8 +24,10 @@ use rule fit_networks as fit_networks_true_series with:
 rule truth:
     input:
         truth=rules.phantom_networks.output.networks,
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
-        true_series=expand(rules.fit_networks_true_series.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
+        true_series=expand(
+            rules.fit_networks_true_series.output.networks, group=PLAN.groups
+        ),
     output:
         table="results/analysis/truth.tsv",
     log:
@@ -35,9 +37,9 @@ rule truth:
     conda:
         "../../envs/analysis.yaml"
     params:
-        group_sites=GROUP_SITES,
-        groups=tuple(GROUPS),
-        sites=SITES,
+        group_sites=PLAN.group_sites,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("truth"),
     message:
@@ -46,7 +48,7 @@ rule truth:
         "../../scripts/truth.py"
 
 
-FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site").index.tolist()
+FIRST_SUBJECTS = [PLAN.subjects_at(site)[0] for site in PLAN.processed_sites]
 
 
 rule phantom_figure:
@@ -67,11 +69,11 @@ rule phantom_figure:
     params:
         titles=[
             f"{site}: TR {row['repetition_time']:g} s,\n{row['n_volumes']} volumes"
-            for site, row in STUDY.sites.iterrows()
+            for site, row in PLAN.tables.sites.iterrows()
         ],
-        rois=SELECTED,
-        groups=GROUPS,
-        repetition_time=STUDY.sites["repetition_time"].iloc[0],
+        rois=PLAN.atlas.selected,
+        groups=PLAN.groups,
+        repetition_time=PLAN.tables.sites["repetition_time"].iloc[0],
         subject=f"sub-{FIRST_SUBJECTS[0]}",
         code=code_of("phantom_figure"),
     message:

@@ -3,7 +3,7 @@
 import pytest
 
 from notears_pfl.errors import DatasetError
-from notears_pfl.ingest.datasets import enrol_datasets, find_normalised_scan, find_raw_scan
+from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.sidecars import write_json
 

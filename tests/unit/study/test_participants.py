@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import CohortError
-from notears_pfl.ingest.participants import (
+from notears_pfl.study.participants import (
     refuse_blanks,
     sites_with_both_groups,
     standard_participants,

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.errors import CohortError
-from notears_pfl.ingest.participants import sites_with_both_groups
-from notears_pfl.ingest.runs import Scan
+from notears_pfl.study.participants import sites_with_both_groups
+from notears_pfl.study.scans import Scan
 
 # A group that is meant to stay out of the study is mapped to this.
 OTHER = "other"
@@ -30,7 +30,7 @@ class Enrolment:
         By participant; of those who are processed.
     sites : list of str
         The sites that have both groups.
-    lines : list of str
+    notices : list of str
         What the user should know before the work begins.
     tables : list of str
         Where the participants stand.
@@ -39,7 +39,7 @@ class Enrolment:
     participants: pd.DataFrame
     scans: Mapping[str, Scan]
     sites: list[str]
-    lines: list[str]
+    notices: list[str]
     tables: list[str]
 
     @property

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import DatasetError, SignalError
-from notears_pfl.ingest.srpbs import (
+from notears_pfl.study.srpbs import (
     ordered_volumes,
     protocol_fields,
     run_sidecar,

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.errors import CohortError, PflError
-from notears_pfl.ingest.enrolment import Enrolment, enrol, group_problems
-from notears_pfl.ingest.participants import (
+from notears_pfl.study.enrolment import Enrolment, enrol, group_problems
+from notears_pfl.study.participants import (
     UNKNOWN,
     site_labels,
     standard_participants,
     with_mapped_values,
 )
-from notears_pfl.ingest.runs import (
+from notears_pfl.study.scans import (
     Scan,
     checked_repetition_time,
     choose_confounds,

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.bids_names import BidsFile
+from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.errors import DatasetError
-from notears_pfl.ingest.runs import (
+from notears_pfl.study.scans import (
     checked_repetition_time,
     choose_run,
     choose_t1w,

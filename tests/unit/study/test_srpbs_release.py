@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import CohortError
-from notears_pfl.ingest.srpbs_release import enrol_release
+from notears_pfl.study.srpbs import enrol_release
 
 SITES = pd.DataFrame({"repetition_time": [2.5]}, index=["COI"])
 SOURCE = {

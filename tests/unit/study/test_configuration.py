@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from notears_pfl.errors import ConfigError, PflError
-from notears_pfl.io.study import read_study
+from notears_pfl.study.configuration import read_tables
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = ROOT / "workflow/schemas"
@@ -31,7 +31,7 @@ def set_key(config, dotted, value):
 
 
 def test_the_default_study_is_the_papers(config):
-    study = read_study(config, SCHEMAS, "config.yaml")
+    study = read_tables(config, SCHEMAS, "config.yaml")
 
     assert study.sites.index.tolist() == ["COI", "KUT", "UTO", "HKH", "HUH"]
     assert study.sites["repetition_time"].tolist() == [2.5, 2.5, 2.5, 2.7, 2.0]
@@ -65,7 +65,7 @@ def test_a_wrong_setting_is_refused(config, key, value, message):
     set_key(config, key, value)
 
     with pytest.raises(PflError, match=message):
-        read_study(config, SCHEMAS, "config.yaml")
+        read_tables(config, SCHEMAS, "config.yaml")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_wrong_table_of_regions_is_refused(config, tmp_path, column, cells, me
     )
 
     with pytest.raises(PflError, match=message):
-        read_study(config, SCHEMAS, "config.yaml")
+        read_tables(config, SCHEMAS, "config.yaml")
 
 
 def test_every_mistake_between_the_tables_is_named_at_once(config):
@@ -93,6 +93,6 @@ def test_every_mistake_between_the_tables_is_named_at_once(config):
     set_key(config, "phantom.signal.band_hz", [0.1, 0.01])
 
     with pytest.raises(ConfigError) as caught:
-        read_study(config, SCHEMAS, "config.yaml")
+        read_tables(config, SCHEMAS, "config.yaml")
 
     assert len(str(caught.value).splitlines()) == 3

@@ -19,7 +19,7 @@ STEEPEST = 0.1
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyTables:
     """The tables of a study, checked.
 
     Parameters
@@ -45,7 +45,7 @@ def check_settings_file(path: str | Path) -> None:
         raise ConfigError(msg)
 
 
-def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Study:
+def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> StudyTables:
     """Check ``config`` and its tables, each alone and against each other.
 
     Parameters
@@ -63,7 +63,7 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
     rois = read_checked_table(
         config["rois"]["table"], read_schema(schemas / "rois.schema.yaml"), "abbreviation"
     )
-    study = Study(
+    study = StudyTables(
         sites=sites.set_index("site", drop=False),
         rois=rois.set_index("abbreviation", drop=False),
         groups=(config["groups"]["patients"], config["groups"]["controls"]),
@@ -78,7 +78,7 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
     return study
 
 
-def _name_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+def _name_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
     patients, controls = study.groups
     if patients == controls:
         yield (
@@ -100,7 +100,7 @@ def _name_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterat
             )
 
 
-def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
     if config["rois"]["atlas"] == "surrogate" and config["source"]["kind"] != "phantom":
         yield (
             f"{name}: rois.atlas is 'surrogate', which is for the phantom alone. Give the path of "
@@ -140,7 +140,7 @@ def band_problems(
             )
 
 
-def _protocols(study: Study, config: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+def _protocols(study: StudyTables, config: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     """Repetition time of every site, and the table it stands in."""
     times = study.sites["repetition_time"]
     return {str(site): float(time) for site, time in times.items()}, config["sites"]
@@ -154,7 +154,7 @@ def _order_problems(key: str, pair: Sequence[float], name: str) -> Iterator[str]
         )
 
 
-def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+def _phantom_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
     counts = {"phantom_patients": study.groups[0], "phantom_controls": study.groups[1]}
     for column, group in counts.items():
         few = study.sites[study.sites[column] < FEWEST_PER_GROUP]
@@ -179,7 +179,7 @@ def _phantom_problems(study: Study, config: Mapping[str, Any], name: str) -> Ite
     yield from _edge_problems(study, config, name)
 
 
-def _edge_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
+def _edge_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
     network, d = config["phantom"]["network"], int(study.rois["selected"].sum())
     needed = (
         network["shared_edges"]

@@ -1,7 +1,8 @@
-"""Read the SRPBS release as it is on disk."""
+"""The SRPBS release as it is on disk: who is in it, and what its codes and protocols mean."""
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,18 @@ import pandas as pd
 
 from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import DatasetError
-from notears_pfl.ingest.datasets import read_participants
-from notears_pfl.ingest.enrolment import Enrolment, enrol
-from notears_pfl.ingest.participants import UNKNOWN
-from notears_pfl.ingest.runs import Scan
-from notears_pfl.ingest.srpbs import protocol_fields, with_meanings
 from notears_pfl.io.tables import read_rows
+from notears_pfl.study.bids import read_participants
+from notears_pfl.study.enrolment import Enrolment, enrol
+from notears_pfl.study.participants import UNKNOWN
+from notears_pfl.study.scans import Scan
 
 PARTICIPANTS, PROTOCOLS = "participants.tsv", "MRI_protocols_rsMRI.tsv"
+SEX = {"1": "M", "2": "F"}
+HAND = {"1": "R", "2": "L", "0": "A"}
+# Rows of the table of protocols, by the start of their names, and what BIDS calls them.
+FIELDS = {"TR": "RepetitionTime", "TE": "EchoTime", "Flip": "FlipAngle"}
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 def enrol_release(
@@ -81,3 +86,57 @@ def _find_scan(
     if problems or tr is None:
         return None, problems
     return Scan(str(volumes), (), tr, t1w=str(t1w), metadata=protocol), problems
+
+
+def with_meanings(participants: pd.DataFrame) -> pd.DataFrame:
+    """Replace the codes of sex and handedness by the letters of BIDS."""
+    codes = {"sex": SEX, "hand": HAND}
+    present = {name: table for name, table in codes.items() if name in participants}
+    return participants.assign(
+        **{
+            name: participants[name].map(lambda v, table=table: table.get(_code(v), v))
+            for name, table in present.items()
+        }
+    )
+
+
+def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[str, float]]:
+    """Read the transposed table of protocols: fields of the sidecar by number of protocol.
+
+    A title comes first, then the row ``Protocol #`` with the numbers, then a row per quantity.
+    Times are in seconds or milliseconds, as the row says; "2,500" s is 2.5 s.
+    """
+    labels = [row[0].strip() if row else "" for row in rows]
+    heads = [i for i, label in enumerate(labels) if label.lower().startswith("protocol")]
+    quantities = {
+        field: i
+        for field, start in ((field, start) for start, field in FIELDS.items())
+        for i, label in enumerate(labels)
+        if re.match(rf"{start}\b", label, re.IGNORECASE)
+    }
+    if not heads or "RepetitionTime" not in quantities:
+        msg = (
+            f"{name}: rows 'Protocol #' and 'TR (s)' are needed, found "
+            f"{', '.join(label for label in labels if label)}. Take the release's own table."
+        )
+        raise DatasetError(msg)
+    numbers = [cell.strip() for cell in rows[heads[0]][1:]]
+    protocols: dict[str, dict[str, float]] = {number: {} for number in numbers if number}
+    for field, i in quantities.items():
+        for number, cell in zip(numbers, rows[i][1:], strict=False):
+            value = _quantity(cell, labels[i])
+            if number and value is not None:
+                protocols[number][field] = value
+    return protocols
+
+
+def _quantity(cell: str, label: str) -> float | None:
+    """Read the number in a cell, in seconds or degrees; None where there is none."""
+    found = _NUMBER.search(cell.replace(",", "." if "(s)" in label.replace(" ", "") else ""))
+    if not found:
+        return None
+    return float(found[0]) / (1000 if "ms" in label.lower() else 1)
+
+
+def _code(value: object) -> str:
+    return str(value).removesuffix(".0")

@@ -1,71 +1,15 @@
-"""The SRPBS release: what its codes, protocols and volumes mean."""
+"""The SRPBS release converted to BIDS: single volumes put together, sidecars made."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from notears_pfl.acquisition import scanner_sidecar, slice_times
-from notears_pfl.errors import DatasetError, SignalError
+from notears_pfl.errors import SignalError
 
-SEX = {"1": "M", "2": "F"}
-HAND = {"1": "R", "2": "L", "0": "A"}
-# Rows of the table of protocols, by the start of their names, and what BIDS calls them.
-FIELDS = {"TR": "RepetitionTime", "TE": "EchoTime", "Flip": "FlipAngle"}
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _VOLUME = re.compile(r"vol_?0*(\d+)(?:\.nii)?")
-
-
-def with_meanings(participants: pd.DataFrame) -> pd.DataFrame:
-    """Replace the codes of sex and handedness by the letters of BIDS."""
-    codes = {"sex": SEX, "hand": HAND}
-    present = {name: table for name, table in codes.items() if name in participants}
-    return participants.assign(
-        **{
-            name: participants[name].map(lambda v, table=table: table.get(_code(v), v))
-            for name, table in present.items()
-        }
-    )
-
-
-def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[str, float]]:
-    """Read the transposed table of protocols: fields of the sidecar by number of protocol.
-
-    A title comes first, then the row ``Protocol #`` with the numbers, then a row per quantity.
-    Times are in seconds or milliseconds, as the row says; "2,500" s is 2.5 s.
-    """
-    labels = [row[0].strip() if row else "" for row in rows]
-    heads = [i for i, label in enumerate(labels) if label.lower().startswith("protocol")]
-    quantities = {
-        field: i
-        for field, start in ((field, start) for start, field in FIELDS.items())
-        for i, label in enumerate(labels)
-        if re.match(rf"{start}\b", label, re.IGNORECASE)
-    }
-    if not heads or "RepetitionTime" not in quantities:
-        msg = (
-            f"{name}: rows 'Protocol #' and 'TR (s)' are needed, found "
-            f"{', '.join(label for label in labels if label)}. Take the release's own table."
-        )
-        raise DatasetError(msg)
-    numbers = [cell.strip() for cell in rows[heads[0]][1:]]
-    protocols: dict[str, dict[str, float]] = {number: {} for number in numbers if number}
-    for field, i in quantities.items():
-        for number, cell in zip(numbers, rows[i][1:], strict=False):
-            value = _quantity(cell, labels[i])
-            if number and value is not None:
-                protocols[number][field] = value
-    return protocols
-
-
-def _quantity(cell: str, label: str) -> float | None:
-    """Read the number in a cell, in seconds or degrees; None where there is none."""
-    found = _NUMBER.search(cell.replace(",", "." if "(s)" in label.replace(" ", "") else ""))
-    if not found:
-        return None
-    return float(found[0]) / (1000 if "ms" in label.lower() else 1)
 
 
 def ordered_volumes(names: Sequence[str]) -> list[str]:
@@ -153,7 +97,3 @@ Runs were put together from the release's single volumes, T1w images compressed,
 from the release's table of protocols. Slice times are not in the release: they follow from the
 site's slice order in the sites table of the study. Terms of use are those of the release.
 """
-
-
-def _code(value: object) -> str:
-    return str(value).removesuffix(".0")

@@ -10,8 +10,8 @@ from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
 from notears_pfl.cohort.tables import flow_table
 from notears_pfl.errors import CohortError, ConfigError
-from notears_pfl.ingest.participants import standard_participants
-from notears_pfl.ingest.sources import enrol_source
+from notears_pfl.study.participants import standard_participants
+from notears_pfl.study.sources import enrol_source
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
 
@@ -143,7 +143,7 @@ def test_those_with_problems_can_be_excluded_and_keep_their_reasons(settings, sp
     assert set(enrolment.scans) == set(found.index[found == ""])
     assert set(enrolment.scans) == {"sub-HUHcontrol2", *more["participant_id"]}
     assert enrolment.sites == ["HUH"]
-    assert any("of 13 subjects cannot be used" in line for line in enrolment.lines)
+    assert any("of 13 subjects cannot be used" in line for line in enrolment.notices)
 
 
 def test_everyone_excluded_is_in_the_cohort_and_its_flow(settings, dataset, tmp_path):
@@ -178,7 +178,7 @@ def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset
 
     assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
     assert len(enrolment.scans) == 8
-    assert any("1 subjects are left out: the group is not part" in line for line in enrolment.lines)
+    assert any("1 subjects are left out: the group is not part" in line for line in enrolment.notices)
 
 
 def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
@@ -189,7 +189,7 @@ def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
     assert enrolment.sites == ["COI", "HUH"]
     assert reasons(enrolment)["sub-KUT1"] == "site KUT lacks one of the groups"
     assert "sub-KUT1" not in enrolment.scans
-    assert any("site KUT is left out: it has no MDD" in line for line in enrolment.lines)
+    assert any("site KUT is left out: it has no MDD" in line for line in enrolment.notices)
 
 
 @pytest.fixture

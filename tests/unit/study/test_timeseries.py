@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.ingest.timeseries import checked_series, labelled_series
+from notears_pfl.study.timeseries import checked_series, labelled_series
 
 ROIS, SELECTED = ["A", "B", "C", "D"], ["B", "D"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import CohortError, TableError
-from notears_pfl.ingest.series_study import read_series_study
+from notears_pfl.study.timeseries import read_series_study
 
 OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
 
@@ -30,7 +30,7 @@ def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path
     assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
     assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
     assert study.names["sub-04"] == ["sub-04", "04"]
-    assert study.lines == []
+    assert study.notices == []
 
 
 def test_labels_that_look_like_numbers_stay_as_they_are(source):
@@ -61,7 +61,7 @@ def test_those_without_a_file_can_be_left_out(source, tmp_path):
 
     assert len(study.files) == 3
     assert "sub-04" in study.names
-    assert "1 of 4 subjects cannot be used. They are left out." in study.lines[0]
+    assert "1 of 4 subjects cannot be used. They are left out." in study.notices[0]
 
 
 @pytest.mark.parametrize("series", ["nowhere/{participant_id}.1D", "nowhere.npz"])
