@@ -218,12 +218,12 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=PLAN.processed_sites),
-        checksummed=[
+        study=[
             config["sites"],
             config["rois"]["table"],
             PLAN.source.participants_table,
-            rules.fit_networks.input.series,
         ],
+        series=rules.fit_networks.input.series,
     output:
         page=report(
             "results/report/index.html",
