@@ -29,8 +29,8 @@ from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
 SUBJECT = "KUTMDD001"
 JOBS = {
     "anatomical": f"results/preproc/sub-{SUBJECT}/anat/sub-{SUBJECT}_desc-preproc_T1w.json",
-    "functional": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-raw_timeseries.json",
-    "clean_timeseries": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-clean_timeseries.tsv",
+    "functional": f"results/timeseries/sub-{SUBJECT}_seg-surrogate116_desc-raw_timeseries.json",
+    "clean_timeseries": f"results/timeseries/sub-{SUBJECT}_seg-surrogate116_desc-clean_timeseries.tsv",
 }
 N_EMPTY = 20
 # Subjects of the paper's study.

@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.errors import CohortError, PflError
+from notears_pfl.io.bids_tree import BidsTree, check_folders
+from notears_pfl.io.sidecars import read_metadata
+from notears_pfl.io.tables import read_table
 from notears_pfl.study.enrolment import Enrolment, enrol, group_problems
 from notears_pfl.study.participants import (
     UNKNOWN,
@@ -23,9 +26,6 @@ from notears_pfl.study.scans import (
     choose_t1w,
     unequal_repetition_times,
 )
-from notears_pfl.io.bids_tree import BidsTree, check_folders
-from notears_pfl.io.sidecars import read_metadata
-from notears_pfl.io.tables import read_table
 
 # Stands for the site in the path of a participants table.
 PLACEHOLDER = "{site}"

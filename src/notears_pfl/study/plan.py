@@ -49,7 +49,7 @@ class Atlas:
         return self.table[["x", "y", "z"]].to_numpy().tolist()
 
     def column(self, name: str) -> list[Any]:
-        """A column of the table of regions; empty where the table does not have it."""
+        """Give a column of the table of regions; empty where the table does not have it."""
         return self.table[name].tolist() if name in self.table else []
 
 
@@ -115,12 +115,12 @@ class Plan:
         return self.clean_series.replace(".tsv", ".json")
 
     def protocol(self, wildcards: Wildcards) -> Mapping[str, Any]:
-        """Protocol of the subject's site: its row of the sites table, without counts of subjects."""
+        """Protocol of a subject's site: its row of the sites table, without phantom counts."""
         site, _ = self._sites_and_groups[wildcards.subject]
         return self._protocols[site]
 
     def true_network(self, wildcards: Wildcards) -> str:
-        """True network of a phantom subject's group at its site."""
+        """Path of the true network of a phantom subject's group at its site."""
         site, group = self._sites_and_groups[wildcards.subject]
         return f"results/phantom/truth/group-{group}_site-{site}_relmat.tsv"
 
@@ -132,11 +132,13 @@ class Plan:
     @cached_property
     def _sites_and_groups(self) -> dict[str, tuple[str, str]]:
         table = self.source.participants
-        return dict(zip(self.subjects, zip(table["site"], table["group"], strict=True), strict=True))
+        pairs = zip(table["site"], table["group"], strict=True)
+        return dict(zip(self.subjects, pairs, strict=True))
 
     @cached_property
     def _protocols(self) -> dict[str, dict[str, Any]]:
-        return self.tables.sites.drop(columns=PHANTOM_COUNTS).to_dict("index")
+        rows = self.tables.sites.drop(columns=PHANTOM_COUNTS).to_dict("records")
+        return {row["site"]: {str(key): value for key, value in row.items()} for row in rows}
 
 
 def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Plan:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.acquisition import are_slice_times, is_repetition_time, same_repetition_time
-from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.errors import DatasetError
+from notears_pfl.io.bids_tree import BidsFile
 
 
 @dataclass(frozen=True)

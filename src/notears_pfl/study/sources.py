@@ -1,11 +1,11 @@
 """Where the data of a study come from: one class per kind of source, all asked the same questions.
 
-    source.kind    they have                           what they enter at
-    phantom        nothing                             ingestion (the cohort is generated as BIDS)
-    bids           raw BIDS, one dataset or one a site preprocessing
-    srpbs          the SRPBS release on disk           ingestion (converted to BIDS)
-    fmriprep       fMRIPrep's derivatives              ROI extraction
-    timeseries     tables of ROI series                the cohort
+source.kind    they have                           what they enter at
+phantom        nothing                             ingestion (the cohort is generated as BIDS)
+bids           raw BIDS, one dataset or one a site preprocessing
+srpbs          the SRPBS release on disk           ingestion (converted to BIDS)
+fmriprep       fMRIPrep's derivatives              ROI extraction
+timeseries     tables of ROI series                the cohort
 """
 
 from collections.abc import Mapping
@@ -64,15 +64,18 @@ class Source:
 
     def t1w(self, wildcards: Wildcards) -> str:
         """Raw T1w image of a subject: as it is made here, unless the source has it."""
-        return "results/bids/sub-{0}/anat/sub-{0}_T1w.nii.gz".format(wildcards.subject)
+        name = f"sub-{wildcards.subject}"
+        return f"results/bids/{name}/anat/{name}_T1w.nii.gz"
 
     def bold(self, wildcards: Wildcards) -> str:
         """BOLD run of a subject: as it is made here, unless the source has it."""
-        return "results/bids/sub-{0}/func/sub-{0}_task-rest_bold.nii.gz".format(wildcards.subject)
+        name = f"sub-{wildcards.subject}"
+        return f"results/bids/{name}/func/{name}_task-rest_bold.nii.gz"
 
     def sidecars(self, wildcards: Wildcards) -> list[str]:
         """Sidecars of the BOLD run, general to specific: later ones override earlier ones."""
-        return ["results/bids/sub-{0}/func/sub-{0}_task-rest_bold.json".format(wildcards.subject)]
+        name = f"sub-{wildcards.subject}"
+        return [f"results/bids/{name}/func/{name}_task-rest_bold.json"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ class Phantom(Source):
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str) -> "Phantom":
         """List the subjects that the sites table asks for."""
-        subjects, table = list_subjects(tables.sites, tables.groups), "results/bids/participants.tsv"
+        table = "results/bids/participants.tsv"
+        subjects = list_subjects(tables.sites, tables.groups)
         sites, notices = sites_with_both_groups(subjects, tables.groups, table)
         return cls(subjects, sites, notices, table, _columns(config))
 
@@ -210,7 +214,7 @@ class SrpbsRelease(Enrolled):
         return self.scan(wildcards).bold
 
     def released_protocol(self, wildcards: Wildcards) -> Mapping[str, float]:
-        """What the release's table of protocols says of a subject's run."""
+        """Fields of a subject's run in the release's table of protocols."""
         return self.scan(wildcards).metadata
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from notears_pfl.errors import DatasetError
-from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.sidecars import write_json
+from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 
 
 def test_datasets_that_are_not_there_are_all_named(tmp_path):

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.errors import DatasetError
+from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.study.scans import (
     checked_repetition_time,
     choose_run,

@@ -10,10 +10,11 @@ from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
 from notears_pfl.cohort.tables import flow_table
 from notears_pfl.errors import CohortError, ConfigError
-from notears_pfl.study.participants import standard_participants
-from notears_pfl.study.sources import enrol_source
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.study.configuration import StudyTables
+from notears_pfl.study.participants import standard_participants
+from notears_pfl.study.sources import read_source
 
 GROUPS = ("MDD", "HC")
 DX = ("depr", "control")
@@ -65,7 +66,8 @@ def settings(dataset):
 
 def enrol(settings, **changes):
     changed = {**settings, "source": settings["source"] | changes}
-    return enrol_source(changed, pd.DataFrame(), GROUPS, "my.yaml")
+    tables = StudyTables(pd.DataFrame(), pd.DataFrame(), GROUPS)
+    return read_source(changed, tables, "my.yaml").enrolment
 
 
 def reasons(enrolment):
@@ -178,7 +180,9 @@ def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset
 
     assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
     assert len(enrolment.scans) == 8
-    assert any("1 subjects are left out: the group is not part" in line for line in enrolment.notices)
+    assert any(
+        "1 subjects are left out: the group is not part" in line for line in enrolment.notices
+    )
 
 
 def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):

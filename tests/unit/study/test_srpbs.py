@@ -5,13 +5,8 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import DatasetError, SignalError
-from notears_pfl.study.srpbs import (
-    ordered_volumes,
-    protocol_fields,
-    run_sidecar,
-    stacked,
-    with_meanings,
-)
+from notears_pfl.study.srpbs import protocol_fields, with_meanings
+from notears_pfl.study.srpbs_to_bids import ordered_volumes, run_sidecar, stacked
 
 SITE = {
     "scanner": "GE Signa", "field_strength_t": 3.0, "name": "Hospital", "channels": 8,
