@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,17 @@ class StudyFolder:
         return {
             str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files
         }
+
+
+def workflow_rules():
+    """Give the name and the body of every rule of the workflow."""
+    rule = re.compile(
+        r"^( *)(?:rule|use rule \w+ as) (\w+)(?::| with:)(.*?)(?=^\1\S|\Z)",
+        re.MULTILINE | re.DOTALL,
+    )
+    for path in [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))]:
+        for _, name, body in rule.findall(path.read_text()):
+            yield name, body
 
 
 def new_study(path):

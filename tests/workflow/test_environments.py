@@ -14,13 +14,12 @@ from notears_pfl.io.fingerprint import code_behind
 
 from ..conda.channel import CONDA_NAMES, with_dependencies
 from ..conda.stand_in import read_environment
-from .conftest import ROOT
+from .conftest import ROOT, workflow_rules
 
 # Packages that the environments name otherwise than their installed selves, or modules.
 OTHER_NAMES = {**CONDA_NAMES, "picsl_greedy": "picsl-greedy"}
 DIST_NAMES = {conda: name for name, conda in OTHER_NAMES.items()}
 ENVIRONMENTS = sorted(path.name for path in (ROOT / "envs").glob("*.yaml"))
-RULE = re.compile(r"^rule (\w+):(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def versions(file):
@@ -40,13 +39,12 @@ def provided(environment):
 
 
 def rules():
-    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for name, body in RULE.findall(path.read_text()):
-            script = re.search(r'script:\s+"\.\./\.\./(scripts/[\w.]+)"', body)
-            environment = re.search(r'conda:\s+"\.\./\.\./envs/([\w.]+)"', body)
-            # A rule without a script is a target: it only asks for files.
-            if script:
-                yield pytest.param(script[1], environment[1], id=name)
+    for name, body in workflow_rules():
+        script = re.search(r'script:\s+"\.\./\.\./(scripts/[\w.]+)"', body)
+        environment = re.search(r'conda:\s+"\.\./\.\./envs/([\w.]+)"', body)
+        # A rule without a script is a target, or takes it from the rule that it uses.
+        if script:
+            yield pytest.param(script[1], environment[1], id=name)
 
 
 def third_party_imports(script):

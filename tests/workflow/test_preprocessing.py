@@ -60,7 +60,9 @@ def preprocessed(preprocessed_once, tmp_path):
 
 
 def report_of(study, subject):
-    path = study.path / f"results/timeseries/sub-{subject}_seg-surrogate116_desc-clean_timeseries.json"
+    path = (
+        study.path / f"results/timeseries/sub-{subject}_seg-surrogate116_desc-clean_timeseries.json"
+    )
     return json.loads(path.read_text())
 
 
