@@ -4,6 +4,7 @@ Own code because every job of the workflow starts with it: for 713 subjects it t
 seconds, pybids 3.9, with the same result.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from notears_pfl.errors import DatasetError
+from notears_pfl.io.machine import blaming_the_machine
 
 _ENTITY = re.compile(r"([a-zA-Z0-9]+)-([a-zA-Z0-9+]+)")
 # Entities that count: run-1 and run-01 are the same run.
@@ -135,11 +137,11 @@ class BidsTree:
 
     def _names(self, folder: Path) -> list[str]:
         if folder not in self._listed:
-            try:
-                self._listed[folder] = sorted(os.listdir(folder))
-            except (FileNotFoundError, NotADirectoryError):
-                self._listed[folder] = []
-            except OSError as error:
-                msg = f"{folder}: cannot be listed ({error.strerror}). Make it readable."
-                raise DatasetError(msg) from error
+            names: list[str] = []
+            with (
+                blaming_the_machine(folder, "read"),
+                contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            ):
+                names = os.listdir(folder)
+            self._listed[folder] = sorted(names)
         return self._listed[folder]

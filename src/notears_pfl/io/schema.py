@@ -4,6 +4,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,11 @@ NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 # What no setting needs; others have bounds of their own.
 LARGEST_INTEGER, LONGEST_TEXT = 2**63, 4096
 MOST_SHOWN = 10
+# What tells the options of a setting apart.
+KINDS = ("type", "const")
 
 
+@cache
 def read_schema(path: str | Path) -> Schema:
     """Read a JSON schema written as YAML."""
     schema: Schema = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=YAML_LOADER)
@@ -140,7 +144,7 @@ def _typed(cell: str, row_schema: Schema, column: str) -> object:
             number = int(cell) if kind == "integer" else float(cell)
         except ValueError:
             return cell
-        return number if math.isfinite(number) and abs(number) < LARGEST_INTEGER else cell
+        return number if abs(number) < LARGEST_INTEGER else cell
     return cell
 
 
@@ -156,6 +160,9 @@ def _sentence(error: ValidationError) -> str:
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]
             return f"{_quoted(missing)} missing{inside}. Add it."
+        case "oneOf":
+            if meant := _meant_option(error):
+                return _sentence(meant)
     found = shortened(error.instance)
     meaning = error.schema.get("description", "")
     needed = f" ({meaning})" if meaning else ""
@@ -172,6 +179,19 @@ def _sentence(error: ValidationError) -> str:
     # The library's message has the value once more, however long.
     message = error.message.replace(repr(error.instance), found)
     return f"'{place}' is {found}: {message}{needed}. Correct the value."
+
+
+def _meant_option(error: ValidationError) -> ValidationError | None:
+    """Find what is wrong by the one option that takes values of this type."""
+    options: dict[int, list[ValidationError]] = {}
+    for below in error.context:
+        options.setdefault(below.relative_schema_path[0], []).append(below)
+    meant = [
+        below
+        for below in options.values()
+        if not any(len(e.relative_schema_path) == 2 and e.validator in KINDS for e in below)
+    ]
+    return meant[0][0] if len(meant) == 1 else None
 
 
 def _unknown_key(key: str, known: Sequence[str], inside: str) -> str:

@@ -1,9 +1,11 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
+import errno
 import io
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import TableError
+from notears_pfl.errors import MachineError, TableError
+from notears_pfl.io.machine import blaming_the_machine, machine_cause
 from notears_pfl.io.tables import read_columns
 from notears_pfl.io.text import UnreadableError, read_text
 
@@ -21,8 +24,8 @@ PLACEHOLDER = "{participant_id}"
 # What the libraries below raise at files that are not what their names say.
 DAMAGED = (
     ValueError, TypeError, AttributeError, LookupError, ArithmeticError, OSError, EOFError,
-    MemoryError, RuntimeError, SyntaxError, struct.error, zipfile.BadZipFile, zlib.error,
-    UnreadableError,
+    RuntimeError, SyntaxError, struct.error, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error, UnreadableError,
 )  # fmt: skip
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 # What a file must hold, by its ending.
@@ -55,7 +58,8 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
     path = series_path(pattern, *names)
     if not os.path.isfile(path):
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
-        raise TableError(msg)
+        lost = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        raise TableError(msg) from lost
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
@@ -63,7 +67,8 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
             case ".1D" | ".txt":
                 return np.loadtxt(io.StringIO(read_text(path)), ndmin=2)
             case ".npy":
-                return _numbers(np.load(path), path)
+                # A map refuses a damaged header that asks for more than the file holds.
+                return np.array(_numbers(np.load(path, mmap_mode="r"), path))
             case ".npz":
                 return _numbers(_from_archive(path, names), path)
     known = ", ".join(FORMS)
@@ -83,10 +88,13 @@ def check_archive(path: str | Path) -> None:
 def _readable(path: str | Path) -> Iterator[None]:
     """Name the file in the error of a library that cannot read it."""
     try:
-        yield
-    except TableError:
+        with blaming_the_machine(path, "read"):
+            yield
+    except (MachineError, TableError):
         raise
     except DAMAGED as error:
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
         ending = Path(path).suffix
         msg = (
             f"{path}: cannot be read ({error}). A {ending} file must hold {FORMS[ending]}: export "

@@ -11,6 +11,7 @@ import numpy as np
 from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import SignalError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import machine_cause
 from notears_pfl.io.text import UnreadableError, read_text
 
 
@@ -27,8 +28,9 @@ def read_sidecar(path: str | Path) -> dict[str, Any]:
     try:
         content = json.loads(read_text(path), object_pairs_hook=_without_contradictions)
     except (UnreadableError, ValueError, RecursionError) as error:
-        reason = str(error) or "there is no such file"
-        msg = f"{path}: cannot be read as JSON ({reason}). Correct or replace the sidecar."
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
+        msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
         raise SignalError(msg) from error
     if not isinstance(content, dict):
         msg = f"{path}: a JSON object was needed, found {type(content).__name__}. Correct it."
@@ -40,7 +42,7 @@ def _without_contradictions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of its pairs; Python would take the last of two values in silence."""
     content = dict(pairs)
     for key, value in pairs:
-        if value != content[key]:
+        if value is not content[key] and value != content[key]:
             msg = f"{key!r} stands twice, with different values"
             raise ValueError(msg)
     return content

@@ -18,6 +18,9 @@ from notears_pfl.io.text import MissingError, UnreadableError, read_text, shorte
 LABELS = (
     "participant_id", "site", "group", "set", "abbreviation", "roi", "from", "to", "variable",
 )  # fmt: skip
+# Longer numbers are beyond what a computer calculates with.
+MOST_DIGITS = 300
+_ENDLESS = re.compile(rf"[0-9]{{{MOST_DIGITS},}}")
 SEPARATED = {"\t": "tab-separated", ",": "comma-separated"}
 # Text that a spreadsheet would run: the sign of a formula, also behind blanks or in full width,
 # and after it what makes it neither a number nor a sign alone.
@@ -92,6 +95,9 @@ def table_text(path: str | Path, separator: str = "\t") -> str:
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
             reason = f"row {number} has {len(row)} cells under {len(names)} names"
+            raise TableError(_no_table(path, reason, separator))
+        if max(map(len, row)) > MOST_DIGITS and any(map(_ENDLESS.search, row)):
+            reason = f"row {number} has a number of more than {MOST_DIGITS} digits"
             raise TableError(_no_table(path, reason, separator))
     return text
 
@@ -176,7 +182,7 @@ def _changed(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
         old = [] if pd.api.types.is_numeric_dtype(column) else column.tolist()
         new = [change(cell) if isinstance(cell, str) else cell for cell in old]
         if new != old:
-            changed.isetitem(place, pd.array(new, dtype=column.dtype))
+            changed.isetitem(place, pd.Series(new, dtype=column.dtype).array)
     changed.index = _renamed(table.index, change)
     changed.columns = _renamed(table.columns, change)
     return changed

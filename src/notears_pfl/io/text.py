@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+from notears_pfl.io.machine import machine_error
+
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LONGEST_SHOWN = 200
 
@@ -31,7 +33,9 @@ def read_text(path: str | Path) -> str:
         data = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingError from error
-    except (OSError, ValueError) as error:
+    except (MemoryError, OSError, ValueError) as error:
+        if blamed := machine_error(error, path, "read"):
+            raise blamed from error
         # Paths, too, can be none: a zero byte, or what stands for no character, is a ValueError.
         reason = error.strerror if isinstance(error, OSError) else "its path is not valid"
         raise UnreadableError(reason) from error
