@@ -12,10 +12,11 @@ from notears_pfl.report.study_page import read_extras, study_page
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
-    findings, extras = read_findings(inputs, params), read_extras(params.extras)
+    findings = read_findings(inputs, params)
+    extras = read_extras(params.extras, params.settings)
     origin = Origin(
         command=os.environ.get("NOTEARS_PFL_COMMAND", ""),
-        checksums={path: file_digest(path) for path in params.checksummed},
+        checksums={path: file_digest(path) for path in [*inputs.study, *inputs.series]},
         benchmarks=read_benchmarks("logs"),
     )
     pictures = embed_figures([*inputs.figures, *inputs.networks_drawn, *extras.pictures], findings)

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from notears_pfl.io.provenance import write_record
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table
 from notears_pfl.simulate.summary import cost, long_form, wins
@@ -12,3 +13,4 @@ with rule_log(snakemake.log[0]):
     write_table(metrics, snakemake.output.metrics, index=False)
     write_table(wins(metrics), snakemake.output.wins, index=False)
     write_table(cost(runs), snakemake.output.cost, index=False)
+    write_record(snakemake.params.settings, [], snakemake.output.record)

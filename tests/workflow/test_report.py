@@ -1,5 +1,6 @@
 """The report of a finished study: everything in one page, and what a rerun picks up."""
 
+import os
 import subprocess
 
 import pandas as pd
@@ -69,6 +70,18 @@ def test_results_of_other_targets_are_picked_up_by_a_rerun_of_the_page_alone(ful
     jobs = full_run.jobs()
     file.unlink()
     file.parent.rmdir()
+
+    assert jobs == {"report_index": 1}
+
+
+def test_checksums_are_taken_again_when_a_table_of_the_study_changes(full_run):
+    table = full_run.path / "config/sites.tsv"
+    text, times = table.read_text(), table.stat()
+
+    table.write_text(text + "\n")
+    jobs = full_run.jobs()
+    table.write_text(text)
+    os.utime(table, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     assert jobs == {"report_index": 1}
 

@@ -1,6 +1,16 @@
 COMPARISON = config["comparison"]
 DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
 DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
+# What the comparison is made with, beside the data; the report shows no results of other settings.
+COMPARISON_SETTINGS = {
+    "groups": GROUPS,
+    "sites": SITES,
+    "rois": SELECTED,
+    "network.scale": config["network"]["scale"],
+    "network.estimator": config["network"]["estimator"],
+    "seed": config["seed"],
+    **{f"comparison.{name}": value for name, value in COMPARISON.items()},
+}
 
 
 wildcard_constraints:
@@ -100,8 +110,11 @@ rule proportion_tests:
         edges=expand(rules.compare_networks.output.edges, draw=DRAWS),
         networks=expand(rules.compare_networks.output.networks, draw=DRAWS),
         cost=expand(rules.compare_networks.output.cost, draw=DRAWS),
+        sources=rules.compare_connections.input,
+        series=rules.fit_networks.input.series,
     output:
         tests="results/compare/proportion_tests.tsv",
+        record="results/compare/proportion_tests.json",
         edges="results/compare/edges.tsv",
         cost="results/compare/cost.tsv",
     log:
@@ -116,6 +129,7 @@ rule proportion_tests:
         presence=COMPARISON["presence"],
         permutations=COMPARISON["permutations"],
         seed=config["seed"],
+        settings=COMPARISON_SETTINGS,
         code=code_of("proportion_tests"),
     message:
         "Comparison: tests of every connection by every method"

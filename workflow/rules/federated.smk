@@ -70,6 +70,8 @@ use rule degree as federated_degree with:
         totals="results/federated/analysis/degree_totals.tsv",
     log:
         "logs/federated_degree.log",
+    benchmark:
+        "logs/federated_degree.benchmark.tsv"
 
 
 use rule overlap as federated_overlap with:
@@ -81,3 +83,5 @@ use rule overlap as federated_overlap with:
         counts="results/federated/analysis/connection_counts.tsv",
     log:
         "logs/federated_overlap.log",
+    benchmark:
+        "logs/federated_overlap.benchmark.tsv"

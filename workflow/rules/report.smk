@@ -12,13 +12,16 @@ HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
 # What targets of their own make. The page shows what is there, and is made again when it changes,
 # but never asks for it: as inputs, they would be run or brought up to date.
 EXTRAS = [
+    COMPARISON["connections"],
     "results/compare/proportion_tests.tsv",
+    "results/compare/proportion_tests.json",
     "results/compare/edges.tsv",
     "results/compare/figure_proportions.png",
+    *expand(rules.compare_networks.output.edges, draw=DRAWS),
+    "results/simulate/metrics.json",
     "results/simulate/wins.tsv",
     "results/simulate/cost.tsv",
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
-    *sorted(map(str, Path("results/compare/draws").glob("draw-*_edges.tsv"))),
 ]
 
 
@@ -214,6 +217,8 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
+        study=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
+        series=rules.fit_networks.input.series,
     output:
         page=report(
             "results/report/index.html",
@@ -234,12 +239,10 @@ rule report_index:
         sites=SITES,
         participants=PARTICIPANTS,
         extras={path: file_digest(path) for path in EXTRAS if Path(path).is_file()},
-        checksummed=[
-            config["sites"],
-            config["rois"]["table"],
-            PARTICIPANTS_TABLE,
-            *expand(SUBJECT_FILES["clean"], subject=SUBJECTS.index),
-        ],
+        settings={
+            "comparison": COMPARISON_SETTINGS,
+            "simulation": SIMULATION_SETTINGS,
+        },
         code=code_of("report_index"),
         looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
     message:

@@ -2,6 +2,15 @@ from notears_pfl.simulate.settings import EXPERIMENTS, list_runs
 
 SIMULATION = config["simulation"]
 SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])
+# The report shows no simulations of other settings.
+SIMULATION_SETTINGS = {
+    **{
+        f"simulation.{name}": SIMULATION[name]
+        for name in ("weights", "graphs", "methods")
+    },
+    f"simulation.{SIMULATION['preset']}": SIMULATION[SIMULATION["preset"]],
+    "seed": config["seed"],
+}
 
 
 wildcard_constraints:
@@ -43,6 +52,7 @@ rule simulation_metrics:
         metrics="results/simulate/metrics.tsv",
         wins="results/simulate/wins.tsv",
         cost="results/simulate/cost.tsv",
+        record="results/simulate/metrics.json",
     log:
         "logs/simulation_metrics.log",
     benchmark:
@@ -50,6 +60,7 @@ rule simulation_metrics:
     conda:
         "../../envs/simulate.yaml"
     params:
+        settings=SIMULATION_SETTINGS,
         code=code_of("simulation_metrics"),
     message:
         "Simulation: who wins where, and at what cost"

@@ -132,8 +132,8 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
     shutil.rmtree(folder, ignore_errors=True)
     config = {"format_version": 2, "task_data_filters": [], "task_result_filters": []}
     settings = {"federation": asdict(federation), "sites": [*sites], "folder": str(out.resolve())}
-    workflow = {"id": "fit", "path": _path("centre"), "args": settings}
-    executor = {"path": _path("site"), "args": {}}
+    workflow = {"id": "fit", "path": CLASSES["centre"], "args": settings}
+    executor = {"path": CLASSES["site"], "args": {}}
     write_json(
         {
             "name": federation.name,
@@ -151,10 +151,6 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
     return folder
 
 
-def _path(role: str) -> str:
-    return f"notears_pfl.federated.{CLASSES[role]}"
-
-
 def simulate(federation: Federation, site_files: str, out: Path) -> None:
     """Fit a federation in NVFLARE's simulator; ``site_files`` has {site} in it."""
     (out / "state/status.json").unlink(missing_ok=True)
@@ -162,7 +158,7 @@ def simulate(federation: Federation, site_files: str, out: Path) -> None:
         job = write_job(Path(folder) / "job", federation, federation.sites, out)
         sites, n_sites = ",".join(federation.sites), str(len(federation.sites))
         workspace = Path(folder) / "workspace"
-        allowed = {"class_allow_list": [_path(role) for role in CLASSES]}
+        allowed = {"class_allow_list": list(CLASSES.values())}
         write_json(allowed, workspace / "local/resources.json")
         command = [sys.executable, "-m", "nvflare.cli", "simulator", str(job), "-w", str(workspace),
                    "-c", sites, "-n", n_sites, "-t", n_sites]  # fmt: skip

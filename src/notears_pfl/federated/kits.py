@@ -30,7 +30,11 @@ from notears_pfl.federated.study import Federation
 from notears_pfl.io.sidecars import write_json
 
 ORGANISATION = "notears_pfl"
-CLASSES = {"centre": "controller.CentreController", "site": "executor.SiteExecutor"}
+# By their whole names: editing these modules then reruns the rule that loads them so.
+CLASSES = {
+    "centre": "notears_pfl.federated.controller.CentreController",
+    "site": "notears_pfl.federated.executor.SiteExecutor",
+}
 # A site lets the operator start and stop fits, and nothing else: no code of others, no commands.
 PERMISSIONS = {
     "submit_job": "any",
@@ -115,7 +119,7 @@ def _restrict(kit: Path, role: str) -> None:
     """Let a kit run our one class, keep its files in its folder, and stream no logs away."""
     local = kit / "local"
     resources = json.loads((local / "resources.json.default").read_text())
-    resources["class_allow_list"] = [f"notears_pfl.federated.{CLASSES[role]}"]
+    resources["class_allow_list"] = [CLASSES[role]]
     if role == "centre":
         resources["servers"][0]["heart_beat_timeout"] = HEARTBEAT_TIMEOUT_S
     else:

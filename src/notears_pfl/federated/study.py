@@ -9,7 +9,7 @@ from typing import Any
 from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.rules import naming_settings, read_rois, read_yaml, refuse_alike
-from notears_pfl.io.networks import plain, write_network
+from notears_pfl.io.networks import write_fit
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.model.estimator import NotearsPFL
 
@@ -105,38 +105,34 @@ def _write(
     courier: Courier,
     folder: Path,
 ) -> None:
-    """Write a group's networks and report, named and laid out as those of one machine."""
-    report = {
-        "Group": group,
-        "Scale": federation.scale,
-        "SiteOrder": list(sites),
-        "SitesLeftOut": [site for site in federation.sites if site not in sites],
-        "Settings": fit.get_params(),
-        "Parameters": fit.parameters_,
-        "Converged": fit.converged_,
-        "Certificate": fit.certificate_,
-    }
-    results = zip(sites, fit.weights_, fit.site_parameters_, courier.counts, strict=True)
-    for site, weights, parameters, counts in results:
-        brought = {
-            "Site": site,
-            "Parameters": parameters,
+    """Write a group's networks and record, named and laid out as those of one machine."""
+    learned_from = {
+        site: {
             "Subjects": counts["subjects"],
             "Samples": counts["samples"],
             "EffectiveSamples": counts["effective_samples"],
             "Noise": counts["noise"],
         }
-        path = folder / f"group-{group}_site-{site}_relmat.tsv"
-        write_network(weights, federation.rois, plain({**report, **brought}), path)
-    details = {
-        "Candidates": fit.candidates_,
-        "Rounds": fit.n_rounds_,
-        "History": fit.history_,
-        "RoundTrips": courier.exchanges,
-        "BytesToSites": dict(courier.bytes_out),
-        "BytesFromSites": dict(courier.bytes_in),
+        for site, counts in zip(sites, courier.counts, strict=True)
     }
-    write_json(plain({**report, **details}), folder / f"group-{group}_fit.json")
+    write_fit(
+        fit,
+        group,
+        federation.rois,
+        learned_from,
+        folder,
+        scale=federation.scale,
+        about={
+            "SitesLeftOut": [site for site in federation.sites if site not in sites],
+            # Every fit tells the centre more of the sites: none is made for the sake of a check.
+            "EdgesChangedByReverseSiteOrder": None,
+        },
+        details={
+            "RoundTrips": courier.exchanges,
+            "BytesToSites": dict(courier.bytes_out),
+            "BytesFromSites": dict(courier.bytes_in),
+        },
+    )
 
 
 def write_status(folder: Path, state: str, message: str, sites: Sequence[str] = ()) -> None:

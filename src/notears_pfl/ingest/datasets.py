@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from notears_pfl.errors import CohortError, PflError
+from notears_pfl.errors import CohortError, MachineError, PflError
 from notears_pfl.ingest.enrolment import Enrolment, enrol, group_problems
 from notears_pfl.ingest.participants import (
     UNKNOWN,
@@ -132,11 +132,15 @@ def find_raw_scan(
         sidecars = tree.sidecars(run)
         metadata = read_metadata(sidecars)
         tr = checked_repetition_time(metadata, sidecars, run.path, needs_slice_times)
+    except MachineError:
+        raise
     except PflError as error:
         problems.append(str(error))
     try:
         session = run.entities.get("ses") if run else None
         t1w = choose_t1w(tree.images(folder, "anat", "T1w"), source["t1w"], session)
+    except MachineError:
+        raise
     except PflError as error:
         problems.append(str(error))
     if run and t1w and tr:
@@ -156,6 +160,8 @@ def find_normalised_scan(
         # Older versions of fMRIPrep call them regressors.
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
         confounds = choose_confounds(run, tables)
+    except MachineError:
+        raise
     except PflError as error:
         return None, [str(error)]
     return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), []

@@ -4,12 +4,14 @@ Own code because every job of the workflow starts with it: for 713 subjects it t
 seconds, pybids 3.9, with the same result.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 
 from notears_pfl.bids_names import BidsFile
-from notears_pfl.errors import DatasetError
+from notears_pfl.errors import DatasetError, MachineError
+from notears_pfl.io.machine import blaming_the_machine
 
 
 def check_folders(roots: Iterable[str | Path]) -> None:
@@ -85,11 +87,17 @@ class BidsTree:
 
     def _names(self, folder: Path) -> list[str]:
         if folder not in self._listed:
+            names: list[str] = []
             try:
-                self._listed[folder] = sorted(os.listdir(folder))
-            except (FileNotFoundError, NotADirectoryError):
-                self._listed[folder] = []
+                with (
+                    blaming_the_machine(folder, "read"),
+                    contextlib.suppress(FileNotFoundError, NotADirectoryError),
+                ):
+                    names = os.listdir(folder)
+            except MachineError:
+                raise
             except OSError as error:
-                msg = f"{folder}: cannot be listed ({error.strerror}). Make it readable."
+                msg = f"{folder}: cannot be listed ({error.strerror}). Correct its name."
                 raise DatasetError(msg) from error
+            self._listed[folder] = sorted(names)
         return self._listed[folder]

@@ -2,14 +2,16 @@
 
 import ast
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
 PACKAGE = "notears_pfl"
+MODULE_NAME = re.compile(rf"{PACKAGE}(\.\w+)+")
 
 
 def code_fingerprint(script: str | Path, src: str | Path) -> str:
-    """Hash ``script`` and every module of ours that it imports, directly or not."""
+    """Hash ``script`` and every module of ours that it uses, directly or not."""
     contents = [path.read_bytes() for path in code_behind(script, src)]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:12]
 
@@ -29,30 +31,36 @@ def file_digest(path: str | Path) -> str:
 
 
 def code_behind(script: str | Path, src: str | Path) -> list[Path]:
-    """List ``script`` and the files below ``src`` that it imports, directly or not."""
+    """List ``script`` and the files below ``src`` that it uses, directly or not."""
     reached: set[Path] = set()
     waiting = {Path(script)}
     while waiting:
         path = waiting.pop()
         if path not in reached:
             reached.add(path)
-            waiting |= _imported_files(path.read_bytes(), Path(src))
+            is_package = path.name == "__init__.py"
+            waiting |= _used_files(path.read_bytes(), Path(src), is_package)
     return sorted(reached)
 
 
 @cache  # rules share most of their modules
-def _imported_files(code: bytes, src: Path) -> frozenset[Path]:
-    """Files of our package that ``code`` imports, with the packages around them.
+def _used_files(code: bytes, src: Path, is_package: bool) -> frozenset[Path]:
+    """Files of our package that ``code`` imports or names, with the packages around them.
 
-    Imports inside functions do not count: the package exports its estimator that way, and
-    every script would seem to use it.
+    Imports inside functions count, and so does text that names a module, such as the class that
+    NVFLARE is told to load. They do not count in a package's ``__init__.py``: the estimator is
+    exported that way, and every script would seem to use it.
     """
     names: set[str] = set()
-    for node in ast.parse(code).body:
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    tree = ast.parse(code)
+    for node in tree.body if is_package else ast.walk(tree):
+        match node:
+            case ast.Import():
+                names |= {alias.name for alias in node.names}
+            case ast.ImportFrom(module=str(module)):
+                names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+            case ast.Constant(value=str(text)) if MODULE_NAME.fullmatch(text):
+                names |= {text, text.rpartition(".")[0]}
     files = set()
     for name in names:
         parts = name.split(".")

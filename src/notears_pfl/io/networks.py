@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -92,6 +92,75 @@ def write_network(
         "Versions": {"notears-pfl": __version__} | {name: version(name) for name in PACKAGES},
     }
     write_json(content, Path(path).with_suffix(".json"))
+
+
+class Fitted(Protocol):
+    """A fit of one network per site: what :class:`notears_pfl.NotearsPFL` has once it is fitted."""
+
+    weights_: np.ndarray
+    parameters_: Any
+    site_parameters_: Any
+    converged_: bool
+    certificate_: Any
+    candidates_: Any
+    n_rounds_: int
+    history_: Any
+
+    def get_params(self) -> Mapping[str, Any]:
+        """Give the settings of the fit."""
+
+
+def write_fit(
+    fit: Fitted,
+    group: str,
+    rois: Sequence[str],
+    sites: Mapping[str, Mapping[str, Any]],
+    folder: str | Path,
+    *,
+    scale: str,
+    about: Mapping[str, Any],
+    details: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a group's networks and the record of their fit, on one machine or between hospitals.
+
+    Parameters
+    ----------
+    fit : Fitted
+        One network per site, in the order of ``sites``.
+    group, rois : str, sequence of str
+        Whose networks these are, and the names of their rows and columns.
+    sites : mapping of str to mapping
+        What each network was learned from: ``Subjects``, ``Samples``, ``EffectiveSamples``, and
+        whatever else belongs into the network's sidecar.
+    folder : path
+        Gets ``group-G_site-S_relmat.tsv`` with a sidecar for every site, and ``group-G_fit.json``.
+    scale : str
+        ``subject`` or ``roi``.
+    about : mapping
+        ``EdgesChangedByReverseSiteOrder`` (None where no reverse fit was made), and whatever else
+        belongs into every record.
+    details : mapping, optional
+        For the record of the fit alone.
+    """
+    record = {
+        "Group": group,
+        "Scale": scale,
+        "SiteOrder": list(sites),
+        **about,
+        "Settings": fit.get_params(),
+        "Parameters": fit.parameters_,
+        "Converged": fit.converged_,
+        "Certificate": fit.certificate_,
+    }
+    for (site, own), weights, parameters in zip(
+        sites.items(), fit.weights_, fit.site_parameters_, strict=True
+    ):
+        path = Path(folder) / f"group-{group}_site-{site}_relmat.tsv"
+        sidecar = {**record, "Site": site, "Parameters": parameters, **own}
+        write_network(weights, rois, plain(sidecar), path)
+    course = {"Candidates": fit.candidates_, "Rounds": fit.n_rounds_, "History": fit.history_}
+    content = plain({**record, **course, **(details or {})})
+    write_json(content, Path(folder) / f"group-{group}_fit.json")
 
 
 def read_networks(

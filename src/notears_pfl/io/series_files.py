@@ -1,6 +1,7 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
+import errno
 import io
 import os
 import struct
@@ -13,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import TableError
+from notears_pfl.errors import MachineError, TableError
+from notears_pfl.io.machine import blaming_the_machine, machine_cause
 from notears_pfl.io.tables import read_columns
 from notears_pfl.io.text import UnreadableError, read_text
 
@@ -56,7 +58,8 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
     path = series_path(pattern, *names)
     if not os.path.isfile(path):
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
-        raise TableError(msg)
+        lost = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        raise TableError(msg) from lost
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
@@ -84,10 +87,13 @@ def check_archive(path: str | Path) -> None:
 def _readable(path: str | Path) -> Iterator[None]:
     """Name the file in the error of a library that cannot read it."""
     try:
-        yield
-    except TableError:
+        with blaming_the_machine(path, "read"):
+            yield
+    except (MachineError, TableError):
         raise
     except DAMAGED as error:
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
         ending = Path(path).suffix
         msg = (
             f"{path}: cannot be read ({error}). A {ending} file must hold {FORMS[ending]}: export "

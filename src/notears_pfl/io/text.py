@@ -1,9 +1,12 @@
 """Read the text of a user's file, whatever the file turns out to be."""
 
 import codecs
+import errno
 import os
 import stat
 from pathlib import Path
+
+from notears_pfl.io.machine import machine_error
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LONGEST_SHOWN = 200
@@ -13,14 +16,15 @@ class UnreadableError(Exception):
     """A file has no text to read; the reason is for the caller's own error."""
 
 
-class MissingError(UnreadableError):
+class MissingError(UnreadableError, FileNotFoundError):
     """There is no such file."""
 
 
 def read_text(path: str | Path) -> str:
     """Read a file as UTF-8; a byte order mark is left out.
 
-    Folders, pipes and devices are refused before they are opened: some of them never end.
+    Folders, pipes and devices are refused before they are opened: some of them never end. Where
+    the machine fails, that is said instead.
     """
     try:
         kind = os.stat(path).st_mode
@@ -30,8 +34,10 @@ def read_text(path: str | Path) -> str:
             raise UnreadableError(msg)
         data = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingError from error
-    except (OSError, ValueError) as error:
+        raise MissingError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+    except (OSError, ValueError, MemoryError) as error:
+        if blamed := machine_error(error, path, "read"):
+            raise blamed from error
         # Paths, too, can be none: a zero byte, or what stands for no character, is a ValueError.
         reason = error.strerror if isinstance(error, OSError) else "its path is not valid"
         raise UnreadableError(reason) from error

@@ -1,11 +1,14 @@
 """The report of a study: all sections, in the order in which they are read."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
+from notears_pfl.io.provenance import departures
 from notears_pfl.io.tables import read_table
 from notears_pfl.report.embed import Picture
 from notears_pfl.report.findings import Findings
@@ -21,38 +24,73 @@ from notears_pfl.report.sections.provenance import Origin, provenance_section
 from notears_pfl.report.sections.quality import quality_section
 from notears_pfl.report.sections.truth import truth_section
 
-EXTRA_TABLES = {
-    "results/compare/proportion_tests.tsv": "proportion_tests",
-    "results/compare/edges.tsv": "drawn_networks",
-    "results/simulate/wins.tsv": "simulation_wins",
-    "results/simulate/cost.tsv": "simulation_cost",
+
+@dataclass(frozen=True)
+class Target:
+    """Files of a target that a study may or may not have run; ``record`` says what from."""
+
+    record: str
+    tables: Mapping[str, str]
+
+
+TARGETS = {
+    "comparison": Target(
+        "results/compare/proportion_tests.json",
+        {
+            "proportion_tests": "results/compare/proportion_tests.tsv",
+            "drawn_networks": "results/compare/edges.tsv",
+        },
+    ),
+    "simulation": Target(
+        "results/simulate/metrics.json",
+        {
+            "simulation_wins": "results/simulate/wins.tsv",
+            "simulation_cost": "results/simulate/cost.tsv",
+        },
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Extras:
-    """Results of targets that a study may or may not have run."""
+    """Results of targets that a study may or may not have run.
+
+    ``outdated`` names, for a target whose results are of other settings or other data, what has
+    changed since. Such results are not shown.
+    """
 
     proportion_tests: pd.DataFrame | None = None
     stability: pd.DataFrame | None = None
     simulation_wins: pd.DataFrame | None = None
     simulation_cost: pd.DataFrame | None = None
     pictures: Sequence[str] = ()
+    outdated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_extras(paths: Iterable[str]) -> Extras:
-    """Read the files of :data:`EXTRA_TABLES` that are among ``paths``; PNGs are pictures.
+def read_extras(paths: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> Extras:
+    """Read the files of :data:`TARGETS` that are among ``paths``; PNGs are pictures.
 
-    Stability comes from the networks of the draws, where there are any.
+    Stability comes from the networks of the draws, where there are any. ``settings`` are those
+    that a target would be run with now.
     """
-    tables = {EXTRA_TABLES[path]: read_table(path) for path in paths if path in EXTRA_TABLES}
-    drawn = tables.pop("drawn_networks", None)
-    edges = [read_table(path) for path in paths if path.endswith("_edges.tsv")]
-    stability = None
+    tables: dict[str, pd.DataFrame] = {}
+    edges: list[pd.DataFrame] = []
+    outdated, pictures = {}, []
+    for name, target in TARGETS.items():
+        own = Path(target.record).parent
+        found = [path for path in paths if Path(path).is_relative_to(own)]
+        if not any(path in found for path in target.tables.values()):
+            continue
+        if changed := departures(settings[name], target.record):
+            outdated[name] = changed
+            continue
+        tables |= {key: read_table(path) for key, path in target.tables.items() if path in found}
+        pictures += [path for path in found if path.endswith(".png")]
+        edges += [read_table(path) for path in found if path.endswith("_edges.tsv")]
+    drawn, stability = tables.pop("drawn_networks", None), None
     if drawn is not None and edges:
         stability = draw_stability(pd.concat(edges, ignore_index=True), drawn, "pfl")
-    pictures = [path for path in paths if path.endswith(".png")]
-    return Extras(**tables, stability=stability, pictures=pictures)
+    return Extras(**tables, stability=stability, pictures=pictures, outdated=outdated)
 
 
 def study_page(
@@ -72,8 +110,15 @@ def study_page(
         quality_section(findings),
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
-        comparison_section(extras.proportion_tests, findings.groups, pictures),
-        simulations_section(extras.simulation_wins, extras.simulation_cost, pictures),
+        comparison_section(
+            extras.proportion_tests, findings.groups, pictures, extras.outdated.get("comparison")
+        ),
+        simulations_section(
+            extras.simulation_wins,
+            extras.simulation_cost,
+            pictures,
+            extras.outdated.get("simulation"),
+        ),
         truth_section(findings, pictures),
         limits_section(findings, extras.proportion_tests is not None),
         methods_section(findings),

@@ -29,6 +29,10 @@ from notears_pfl.federated.simulation import (
 from notears_pfl.federated.study import fit_study, read_federation
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.schema import read_schema
+from notears_pfl.io.sidecars import read_sidecar
+from notears_pfl.report.study_page import Extras, study_page
+
+from ..report.toy import blank_pictures, toy_findings, toy_origin
 
 
 @pytest.fixture
@@ -64,6 +68,22 @@ def test_the_analyses_read_what_the_centre_writes(hospitals, federation, tmp_pat
     assert [list(network.columns) for network in networks.values()] == [hospitals.rois] * 3
     assert sum((network != 0).to_numpy().sum() for network in networks.values()) > 10
     assert not list((out / "state").glob("*.journal"))
+
+
+def test_the_report_reads_the_record_of_a_federated_fit(hospitals, federation, tmp_path):
+    fit_study(hospitals.exchange, read_federation(federation()), hospitals.names, tmp_path)
+
+    fit = read_sidecar(tmp_path / "group-MDD_fit.json")
+    sidecar = read_sidecar(tmp_path / "group-MDD_site-S0_relmat.json")
+    toy = toy_findings()
+    findings = replace(
+        toy,
+        fits=dict.fromkeys(toy.groups, fit),
+        sidecars=dict.fromkeys(toy.sidecars, sidecar),
+    )
+    page = study_page(findings, blank_pictures(findings), Extras(), toy_origin())
+    assert f"{fit['Rounds']:g}" in page
+    assert f"{sidecar['EffectiveSamples']:.0f}" in page
 
 
 def test_reports_count_what_was_exchanged_before_a_restart(hospitals, federation, tmp_path):

@@ -1,8 +1,12 @@
 """A fingerprint changes with the code behind a script, and with no other code."""
 
+from pathlib import Path
+
 import pytest
 
-from notears_pfl.io.fingerprint import code_fingerprint
+from notears_pfl.io.fingerprint import code_behind, code_fingerprint
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -41,7 +45,7 @@ def test_editing_other_code_does_not(tree):
     assert fingerprint(tree) == before
 
 
-def test_code_that_a_function_imports_on_demand_does_not_count(tree):
+def test_what_a_package_exports_on_demand_does_not_count(tree):
     lazy = tree / "src" / "notears_pfl" / "__init__.py"
     lazy.write_text("def load():\n    from notears_pfl.sub import c\n")
     before = fingerprint(tree)
@@ -49,3 +53,38 @@ def test_code_that_a_function_imports_on_demand_does_not_count(tree):
     (tree / "src" / "notears_pfl" / "sub" / "c.py").write_text("C = 2\n")
 
     assert fingerprint(tree) == before
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "def load():\n    from notears_pfl.sub import c\n",
+        "def load():\n    import notears_pfl.sub.c\n",
+        'PATH = "notears_pfl.sub.c"\n',
+        'PATH = {"class": "notears_pfl.sub.c.Class"}\n',
+    ],
+)
+def test_code_that_is_imported_late_or_named_to_an_engine_counts(tree, use):
+    (tree / "src" / "notears_pfl" / "sub" / "b.py").write_text(use)
+    before = fingerprint(tree)
+
+    (tree / "src" / "notears_pfl" / "sub" / "c.py").write_text("C = 2\n")
+
+    assert fingerprint(tree) != before
+
+
+@pytest.mark.parametrize(
+    ("script", "module"),
+    [
+        ("anatomical", "preproc/external.py"),
+        ("anatomical", "preproc/engines.py"),
+        ("functional", "preproc/external.py"),
+        ("functional", "preproc/engines.py"),
+        ("federated_networks", "federated/controller.py"),
+        ("federated_networks", "federated/executor.py"),
+    ],
+)
+def test_a_rule_depends_on_the_engines_that_its_settings_can_ask_for(script, module):
+    files = code_behind(ROOT / f"scripts/{script}.py", ROOT / "src")
+
+    assert ROOT / "src/notears_pfl" / module in files

@@ -1,6 +1,6 @@
 """Parts that are there only when their targets were run: the comparison and the simulations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -13,15 +13,33 @@ NOT_RUN = (
     "Not run. `snakemake --cores all {target}` runs it, and `snakemake --cores all` then puts its "
     "results here."
 )
+OUTDATED = (
+    "Results of an earlier run are there, but not of this study as it is now, so they are not "
+    "shown. What has changed since: {changed}. `snakemake --cores all {target}` brings them up to "
+    "date, and `snakemake --cores all` then puts them here."
+)
+MOST_NAMED = 5
+
+
+def _missing(target: str, outdated: Sequence[str] | None) -> str:
+    """Say why a target's results are not shown, and how to get them."""
+    if not outdated:
+        return NOT_RUN.format(target=target)
+    more = len(outdated) - MOST_NAMED
+    changed = ", ".join(outdated[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return OUTDATED.format(target=target, changed=changed)
 
 
 def comparison_section(
-    tests: pd.DataFrame | None, groups: tuple[str, str], pictures: Mapping[str, Picture]
+    tests: pd.DataFrame | None,
+    groups: tuple[str, str],
+    pictures: Mapping[str, Picture],
+    outdated: Sequence[str] | None = None,
 ) -> Section:
     """Proportion tests of every connection and method, and their figure."""
     title = "Comparison with other methods"
     if tests is None:
-        return Section("comparison", title, missing=NOT_RUN.format(target="comparison"))
+        return Section("comparison", title, missing=_missing("comparison", outdated))
     shown = tests.assign(
         connection=tests["from"] + " → " + tests["to"],
         interval=[
@@ -49,12 +67,15 @@ def comparison_section(
 
 
 def simulations_section(
-    wins: pd.DataFrame | None, cost: pd.DataFrame | None, pictures: Mapping[str, Picture]
+    wins: pd.DataFrame | None,
+    cost: pd.DataFrame | None,
+    pictures: Mapping[str, Picture],
+    outdated: Sequence[str] | None = None,
 ) -> Section:
     """Figures of the experiments, who is best how often, and what it costs."""
     title = "Simulations"
     if wins is None or cost is None:
-        return Section("simulations", title, missing=NOT_RUN.format(target="simulation"))
+        return Section("simulations", title, missing=_missing("simulation", outdated))
     shown = [p for name, p in pictures.items() if name.startswith("simulation_")]
     content = {"tally": _tally(wins), "cost": _cost(cost), "pictures": shown}
     return Section("simulations", title, {**content, "n_runs": int(wins["runs"].min())})
