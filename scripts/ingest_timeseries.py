@@ -17,7 +17,7 @@ with rule_log(snakemake.log[0]):
         names = params.names[participant]
         source = series_path(params.series, *names)
         with mark_failure(report, [table]), naming(source):
-            series = read_series(params.series, *names)
+            series = read_series(params.series, *names, planned=snakemake.input.series)
             if isinstance(series, np.ndarray):
                 series = labelled_series(series, params.rois, params.selected)
             write_table(checked_series(series, params.selected), table, index=False)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from notears_pfl.errors import DatasetError
+from notears_pfl.errors import DatasetError, MachineError
 from notears_pfl.io.machine import blaming_the_machine
 
 _ENTITY = re.compile(r"([a-zA-Z0-9]+)-([a-zA-Z0-9+]+)")
@@ -138,10 +138,16 @@ class BidsTree:
     def _names(self, folder: Path) -> list[str]:
         if folder not in self._listed:
             names: list[str] = []
-            with (
-                blaming_the_machine(folder, "read"),
-                contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            ):
-                names = os.listdir(folder)
+            try:
+                with (
+                    blaming_the_machine(folder, "read"),
+                    contextlib.suppress(FileNotFoundError, NotADirectoryError),
+                ):
+                    names = os.listdir(folder)
+            except MachineError:
+                raise
+            except OSError as error:
+                msg = f"{folder}: cannot be listed ({error.strerror}). Correct its name."
+                raise DatasetError(msg) from error
             self._listed[folder] = sorted(names)
         return self._listed[folder]
