@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
-from notears_pfl.baselines.moments import Site
-from notears_pfl.baselines.notears import refuse_negative
-from notears_pfl.baselines.pdag import (
+from notears_pfl.baselines.equivalence import (
+    ClassFit,
     Pdag,
     consistent_extension,
+    correlations,
     essential_graph,
+    extended,
     members,
+    sparsest,
 )
-from notears_pfl.model.types import Array
+from notears_pfl.baselines.notears import SiteInput, refuse_negative
+from notears_pfl.model.problem import Array
 
 
-def ges(x: Site, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
+def ges(x: SiteInput, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
     """Learn an equivalence class from one site.
 
     Parameters
@@ -36,17 +38,17 @@ def ges(x: Site, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
         Subtract the mean of each column of the samples.
     """
     refuse_negative(penalty=penalty)
-    R, n = correlations(x, center=center)
+    R, n = correlations(x, demean=center)
     scores = Scores(R, n)
     return _fit(ForwardPath(scores).searched(penalty * np.log(n) / 2), scores)
 
 
-def ges_with_edges(x: Site, n_edges: int, *, center: bool = True) -> ClassFit:
+def ges_with_edges(x: SiteInput, n_edges: int, *, center: bool = True) -> ClassFit:
     """Learn with the largest penalty, found by bisection, that leaves at least ``n_edges``.
 
     Without a cost every pair gets an edge: only more than d(d − 1)/2 edges cannot be met.
     """
-    scores = Scores(*correlations(x, center=center))
+    scores = Scores(*correlations(x, demean=center))
     path = ForwardPath(scores)
     reach, low = n_edges, path.gains[0]
     while low > 0 and path.searched(low).n_edges() < n_edges:

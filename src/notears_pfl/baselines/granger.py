@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from notears_pfl.errors import InputError
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.model.problem import Array, Mask
 
 Kind = Literal["conditional", "pairwise"]
 

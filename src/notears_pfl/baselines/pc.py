@@ -13,11 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
-from notears_pfl.baselines.moments import Site
-from notears_pfl.baselines.pdag import Pdag, complete, members
+from notears_pfl.baselines.equivalence import (
+    ClassFit,
+    Pdag,
+    complete,
+    correlations,
+    extended,
+    members,
+    sparsest,
+)
+from notears_pfl.baselines.notears import SiteInput
 from notears_pfl.errors import InputError
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.model.problem import Array, Mask
 
 Indices = npt.NDArray[np.intp]
 
@@ -46,7 +53,9 @@ class Skeleton:
         return int(self.edges.sum()) // 2
 
 
-def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True) -> ClassFit:
+def pc(
+    x: SiteInput, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True
+) -> ClassFit:
     """Learn an equivalence class from one site.
 
     Parameters
@@ -68,7 +77,7 @@ def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = T
 
 
 def pc_with_edges(
-    x: Site, n_edges: int, *, max_condition: int = 3, center: bool = True
+    x: SiteInput, n_edges: int, *, max_condition: int = 3, center: bool = True
 ) -> ClassFit:
     """Learn with the smallest α, found by bisection of z, that leaves at least ``n_edges``.
 
@@ -158,8 +167,8 @@ def _directed(found: Skeleton) -> ClassFit:
     return extended(complete(graph), found.strength)
 
 
-def _checked(x: Site, max_condition: int, center: bool) -> tuple[Array, int]:
-    R, n = correlations(x, center=center)
+def _checked(x: SiteInput, max_condition: int, demean: bool) -> tuple[Array, int]:
+    R, n = correlations(x, demean=demean)
     if max_condition < 0:
         msg = f"max_condition: needed 0 or more, found {max_condition}."
         raise InputError(msg)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")

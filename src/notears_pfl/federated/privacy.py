@@ -19,7 +19,7 @@ from scipy.special import log_ndtr, ndtr
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.model.types import Array
+from notears_pfl.model.problem import Array
 
 # Eigenvalues of the noisy moments are lifted to this share of their mean, to make them moments.
 LEAST_EIGENVALUE = 1e-3

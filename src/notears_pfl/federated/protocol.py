@@ -7,21 +7,22 @@
     step       V and ρ → weights W and their loss
     score      W and a fold → one sum of squares per ROI
 
-``describe`` and what follows are the methods of ``model.local.Site``. Preparations (``plan``,
-``split``, ``begin``) change a site's state; a site that lost it is given them again.
+Kinds below ``plan`` are the methods of ``model.federation.Site``. Preparations (``plan``,
+``split``, ``begin``) change a site's state; a site that lost it gets them again.
 """
 
 import sys
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from notears_pfl.federated.messages import MessageError
-from notears_pfl.model.local import Description
-from notears_pfl.model.types import Array
+from notears_pfl.model.federation import Description
+from notears_pfl.model.problem import Array
 
-PREPARATIONS = ("plan", "split", "begin")
-KINDS = ("plan", "describe", "split", "begin", "step", "score")
+Kind = Literal["plan", "describe", "split", "begin", "step", "score"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PREPARATIONS: tuple[Kind, ...] = ("plan", "split", "begin")
 PLAN_KEYS = {"group", "rois", "scale", "estimator"}
 COUNTS = {"subjects", "samples", "effective_samples", "noise"}
 NOISE = {"epsilon", "delta", "clip"}

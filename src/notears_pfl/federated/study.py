@@ -75,7 +75,7 @@ def fit_study(
         try:
             courier = Courier(exchange, sites, plan, journal, federation.answer_s)
             fit = NotearsPFL(**federation.estimator, progress=False)
-            fit.fit_over(courier, len(sites))
+            fit.fit_over(courier.sites)
         finally:
             journal.close()
         _write(fit, federation, group, sites, courier, folder)

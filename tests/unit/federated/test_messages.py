@@ -18,7 +18,7 @@ from notears_pfl.federated.messages import (
     encode,
     words_of_others,
 )
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 
 def forged(header, body=b""):
