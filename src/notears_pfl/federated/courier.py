@@ -144,7 +144,7 @@ class Courier:
             prepared[kind] = Message(kind, self._round, number, values)
 
     def ask(self, kind: Kind, arguments: Arguments) -> list[Any]:
-        """Return the answers of sites, in the order of ``arguments``; the journal has saved ones."""
+        """Return the answers of sites, in the order of ``arguments``; replay the saved ones."""
         self._round += 1
         if kind == "step":
             self._refuse_to_go_astray(arguments)

@@ -1,4 +1,4 @@
-"""The four metrics, worked by hand; the best method is best on average, by the metric's direction."""
+"""The four metrics, worked by hand; the best method is the one that is better on average."""
 
 import numpy as np
 import pandas as pd
