@@ -10,20 +10,14 @@ import numpy as np
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.messages import (
-    Message,
-    MessageError,
-    decode,
-    encode,
-    words_of_others,
-)
+from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
 from notears_pfl.federated.protocol import (
     PREPARATIONS,
     Kind,
     check_answer,
     check_step,
-    is_led_astray,
     largest_weight,
+    weights_diverge,
 )
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array, Order
@@ -101,7 +95,7 @@ class Courier:
     journal : Journal
         Saved answers, replayed first.
     answer_s : float
-        How long to go on asking a silent site before giving up.
+        How long to keep asking a silent site before giving up.
     """
 
     def __init__(
@@ -147,7 +141,7 @@ class Courier:
         """Return the answers of sites, in the order of ``arguments``; replay the saved ones."""
         self._round += 1
         if kind == "step":
-            self._refuse_to_go_astray(arguments)
+            self._refuse_divergence(arguments)
         asked = b"".join(self._request(k, kind, v) for k, v in arguments.items())
         saved = self._journal.replay(asked)
         if saved is None:
@@ -169,10 +163,10 @@ class Courier:
         V, rho = values
         return V, rho, self._prepared[k]["begin"].values[0], self._variances[k]
 
-    def _refuse_to_go_astray(self, arguments: Arguments) -> None:
+    def _refuse_divergence(self, arguments: Arguments) -> None:
         """Stop before an honest site is blamed for weights that another site drove up."""
         terms = {k: self._terms(k, values) for k, values in arguments.items()}
-        if any(is_led_astray(V, D) for V, _, D, _ in terms.values()):
+        if any(weights_diverge(V, D) for V, _, D, _ in terms.values()):
             foremost = max(self._largest, key=lambda k: self._largest[k])
             msg = (
                 f"site {self._names[foremost]}: the weights of all sites grew without bound, and "
@@ -236,14 +230,14 @@ class Courier:
         try:
             messages = [message for message, _ in decode(reply)]
         except MessageError as error:
-            msg = f"site {name}: {words_of_others(str(error))} The state is saved."
+            msg = f"site {name}: {printable(str(error))} The state is saved."
             raise MessageError(msg) from error
         last = messages[-1] if messages else Message("", -1, -1)
         if last.kind == "lost":
             self._delivered[k] = 0
             return None
         if last.kind == "refusal":
-            reason = words_of_others(" ".join(map(str, last.values)))
+            reason = printable(" ".join(map(str, last.values)))
             context = self._scales() if kind == "step" else ""
             msg = f"site {name} refuses: {reason}{context} The state is saved."
             raise FederatedError(msg)
@@ -266,7 +260,7 @@ class Courier:
                     W, loss = message.values[0]
                     check_step(W, loss, *self._terms(k, values))
             except MessageError as error:
-                msg = f"site {name}: {words_of_others(str(error))}. The state is saved."
+                msg = f"site {name}: {printable(str(error))}. The state is saved."
                 raise MessageError(msg) from error
         self._same_data(k, messages, expected)
         self._delivered[k] = max(m.basis for m in self._prepared[k].values())

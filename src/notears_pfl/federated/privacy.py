@@ -27,7 +27,7 @@ LEAST_EIGENVALUE = 1e-3
 
 @dataclass(frozen=True)
 class Noise:
-    """Differential privacy asked for: ε, δ, and the norm C that a subject is clipped to."""
+    """Level of differential privacy: ε, δ, and the norm C that a subject is clipped to."""
 
     epsilon: float
     delta: float

@@ -1,8 +1,4 @@
-"""NOTEARS-PFL as an estimator: samples of K sites in, one acyclic network per site out.
-
-A fit goes from ``NotearsPFL.fit`` to ``selection.select`` (λ and κ), then to ``solver.solve``:
-rounds in which ``coordinator`` and sites (``federation``) improve each other's weights.
-"""
+"""NOTEARS-PFL as an estimator: samples of K sites in, one acyclic network per site out."""
 
 import inspect
 import warnings

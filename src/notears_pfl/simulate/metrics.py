@@ -103,13 +103,13 @@ def wins(metrics: pd.DataFrame) -> pd.DataFrame:
             | means.to_dict()
         )
     table = pd.DataFrame(rows)
-    # The four metrics of a setting stand together, settings in the order they were run.
+    # The four metrics of a setting come together, and settings in the order of their runs.
     settings = table.groupby(SETTING, sort=False).ngroup()
     return table.loc[settings.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def cost(runs: pd.DataFrame) -> pd.DataFrame:
-    """CPU seconds that a method takes for all sites of a setting, and how often it converges."""
+    """CPU seconds of a method for all sites of a setting, and how often it converges."""
     return (
         runs.groupby([*SETTING, "method"], sort=False)
         .agg(

@@ -28,7 +28,7 @@ class Setting:
 
 
 def setting_of(experiment: Experiment, value: int) -> Setting:
-    """Give the setting of ``experiment`` at ``value``: d, K, or the perturbation in percent."""
+    """Return the setting of ``experiment`` at ``value``: d, K, or the perturbation in percent."""
     match experiment:
         case "variables":
             return Setting(value, n_sites=10, n_samples=3 * value, perturbation=0.1)
