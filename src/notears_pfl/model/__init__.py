@@ -1,4 +1,6 @@
-"""Estimate networks: arrays in, arrays out. To follow a fit, read from top to bottom:
+"""Estimate networks: arrays in, arrays out.
+
+A fit passes through these files, from the user's samples to the paper's equations:
 
 estimator     NotearsPFL: checks samples and settings, publishes the result
 selection     chooses λ1, λ2 and κ where they are ``auto``

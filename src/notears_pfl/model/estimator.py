@@ -149,6 +149,7 @@ class NotearsPFL:
             disable=None if self.progress is None else not self.progress,
         ) as bar:
             described = sites.describe()
+            # Without ties between the sites, each is fitted alone.
             if self.lambda2 == 0:
                 parts = [*zip(sites.alone(), [[site] for site in described], strict=True)]
             else:
