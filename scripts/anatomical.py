@@ -8,7 +8,7 @@ from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.preproc.anatomical import prepare_anatomy
-from notears_pfl.preproc.cautions import warned_cautions
+from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.choice import anatomical_engines
 from notears_pfl.preproc.methods import anatomical_methods, with_programs
 from notears_pfl.preproc.options import NormaliseOptions
@@ -47,7 +47,5 @@ with (
     engine = snakemake.params.engine | ({"brain": "own"} if stripped else {})
     methods = with_programs(anatomical_methods(options, stripped, was_nan), engine)
     report = {"status": "ok", "sources": [paths.t1w], **anatomy.quality, "methods": methods}
-    report |= {"engines": engine, "cautions": warned_cautions(anatomy.quality)}
-    write_json(
-        {**report, "normalisation_affine": anatomy.normalisation.affine.tolist()}, output.report
-    )
+    report |= {"engines": engine, "normalisation_affine": anatomy.normalisation.affine.tolist()}
+    write_json(with_cautions(report), output.report)

@@ -6,6 +6,7 @@ from notears_pfl.io.failures import mark_failure, naming, read_report
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.clean import check_degrees_of_freedom, clean_signals
 from notears_pfl.preproc.confounds import confound_design
 from notears_pfl.preproc.methods import clean_methods
@@ -35,4 +36,5 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, [output.series]):
     write_table(cleaned[covered].reindex(columns=cleaned.columns), output.series, index=False)
     report["methods"] |= clean_methods(options, design.columns.tolist())
     report |= {"degrees_of_freedom": left, "n_regressors": design.shape[1] + 2}
-    write_json({**report, "min_coverage": params.min_coverage}, output.report)
+    report["min_coverage"] = params.min_coverage
+    write_json(with_cautions(report), output.report)

@@ -8,6 +8,7 @@ from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import check_header, read_sidecar, read_timing, write_json
 from notears_pfl.io.tables import write_table
+from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.normalised import (
     NUMBERS,
     non_steady_volumes,
@@ -48,4 +49,4 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         "engines": {"normalised": "fmriprep"},
         "methods": normalised_methods(params.space, dropped, smoothing, voxel_mm, atlas_name),
     }
-    write_json(report, output.report)
+    write_json(with_cautions(report), output.report)

@@ -8,7 +8,7 @@ from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
-from notears_pfl.preproc.cautions import warned_cautions
+from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.methods import functional_methods, with_programs
 from notears_pfl.preproc.options import MOTION
 from notears_pfl.preproc.pictures import coregistration_slices
@@ -42,9 +42,9 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         **run.figures(),
         "template_agreement": anatomy["template_agreement"]["diffeomorphic"],
         "tissue_model_converged": anatomy["tissue_model_converged"],
-        "cautions": [*anatomy["cautions"], *warned_cautions(run.figures())],
+        "cautions": with_cautions(anatomy)["cautions"],
         "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
         "engines": {**anatomy["engines"], **params.preproc["engine"]},
         "methods": {**anatomy["methods"], **methods},
     }
-    write_json(report, output.report)
+    write_json(with_cautions(report), output.report)

@@ -16,7 +16,7 @@ with rule_log(snakemake.log[0]):
     extras = read_extras(params.extras, params.settings)
     origin = Origin(
         command=os.environ.get("NOTEARS_PFL_COMMAND", ""),
-        checksums={path: file_digest(path) for path in inputs.checksummed},
+        checksums={path: file_digest(path) for path in [*inputs.study, *inputs.series]},
         benchmarks=read_benchmarks("logs"),
     )
     pictures = embed_figures([*inputs.figures, *inputs.networks_drawn, *extras.pictures], findings)

@@ -21,8 +21,16 @@ class DatasetError(PflError, ValueError):
     """A dataset on disk is not what BIDS asks for."""
 
 
-class StorageError(PflError, OSError):
-    """A result cannot be written: the disk is full, or the folder is not ours to write."""
+class MachineError(PflError):
+    """The machine failed, not what it was given: the job fails, and may be run again."""
+
+
+class StorageError(MachineError, OSError):
+    """A file cannot be read or written: the disk is full, broken, gone, or not ours to use."""
+
+
+class OutOfMemoryError(MachineError, MemoryError):
+    """The memory of a job does not hold what it works on."""
 
 
 class CohortError(PflError, ValueError):

@@ -1,10 +1,19 @@
-"""A full disk, a folder that takes no writes, a file that is not there, one job that dies."""
+"""A full disk, a folder that takes no writes, a file that is not there, one job that dies.
+
+And a machine that fails while a subject's file is read or written: the job fails, not the subject.
+"""
 
 import contextlib
+import errno
+import json
 import os
+import shutil
 import subprocess
+import sys
 
 import pytest
+
+from .conftest import StudyFolder, with_series
 
 NETWORKS = "results/phantom/truth/edges.tsv"
 as_root = pytest.mark.skipif(
@@ -77,3 +86,127 @@ def test_a_job_that_dies_leaves_the_others_their_results(small_study):
     assert "phantom_dataset" in done.stderr
     assert (small_study.path / NETWORKS).exists()
     assert not (small_study.path / "results/bids/participants.tsv").exists()
+
+
+# Python runs this before a job's script. Files of certain names fail, as on a bad day.
+BAD_DAY = """
+import builtins, io, json, os, sys
+
+if sys.orig_argv[-1].endswith(tuple(os.environ["FAILING_SCRIPTS"].split())):
+    faults, whole = json.loads(os.environ["FAULTS"]), builtins.open
+
+    def failing(file, *arguments, **options):
+        for ending, (number, times) in faults.items():
+            past = f"{os.environ['PAST_FAULTS']}/{ending}"
+            n_past = os.path.getsize(past) if os.path.exists(past) else 0
+            if not isinstance(file, int) and str(file).endswith(ending) and n_past < times:
+                with whole(past, "a") as count:
+                    count.write("x")
+                raise OSError(number, os.strerror(number)) if number else MemoryError
+        return whole(file, *arguments, **options)
+
+    builtins.open = io.open = failing
+"""
+ALWAYS = 1000
+SUBJECTS = ("COIHC001", "COIHC002", "COIMDD001", "COIMDD002")
+
+
+@pytest.fixture
+def bad_day(tmp_path, monkeypatch):
+    """Give a function that sets (errno, or 0 for memory; how often) by the ending of a name."""
+    folder = tmp_path / "bad_day"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BAD_DAY)
+    (folder / "past").mkdir()
+
+    def set_faults(scripts, faults):
+        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=":")
+        monkeypatch.setenv("FAILING_SCRIPTS", scripts)
+        monkeypatch.setenv("PAST_FAULTS", str(folder / "past"))
+        monkeypatch.setenv("FAULTS", json.dumps(faults))
+
+    return set_faults
+
+
+@pytest.fixture
+def preprocessed(preprocessed_once, tmp_path):
+    """Give a copy of the preprocessed study that may be changed."""
+    shutil.copytree(preprocessed_once.path, tmp_path / "study")
+    return StudyFolder(tmp_path / "study")
+
+
+def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
+    preprocessed, bad_day
+):
+    """Each of the four subjects meets another fault, in three rules."""
+    before = preprocessed.checksums()
+    series = "results/timeseries/sub-{}_seg-AAL116_desc-{}_timeseries.json"
+    lost = [
+        "results/preproc/sub-COIHC001/anat/sub-COIHC001_desc-preproc_T1w.json",
+        *(series.format(name, "raw") for name in ("COIHC001", "COIHC002", "COIMDD001")),
+        *(series.format(name, "clean") for name in SUBJECTS),
+    ]
+    reports = [preprocessed.path / report for report in lost]
+    for report in reports:
+        report.unlink()
+    bad_day(
+        ".anatomical.py .functional.py .clean_timeseries.py",
+        {
+            "sub-COIHC001_T1w.nii.gz": (errno.EACCES, ALWAYS),
+            "sub-COIHC002_task-rest_bold.nii.gz": (errno.EIO, ALWAYS),
+            "sub-COIMDD001_task-rest_bold.nii.gz": (0, ALWAYS),
+            "sub-COIMDD002_seg-AAL116_desc-clean_timeseries.tsv": (errno.ENOSPC, ALWAYS),
+        },
+    )
+
+    plain = ("preprocessing", "--rerun-triggers", "mtime")
+
+    done = preprocessed.snakemake("--cores", "1", "--keep-going", *plain)
+
+    assert done.returncode != 0
+    for line in (
+        "sub-COIHC001_T1w.nii.gz: cannot be read: Permission denied. Make the file readable",
+        "sub-COIHC002_task-rest_bold.nii.gz: cannot be read: Input/output error. See that the disk",
+        "sub-COIMDD001_task-rest_bold.nii.gz: cannot be read: Out of memory. Run fewer jobs",
+        "sub-COIMDD002_seg-AAL116_desc-clean_timeseries.tsv: cannot be written: No space left",
+    ):
+        assert line in done.stderr
+    assert not any(report.exists() for report in reports)
+
+    bad_day("", {})
+    preprocessed.run(*plain)
+
+    assert all(json.loads(report.read_text())["status"] == "ok" for report in reports)
+    assert preprocessed.checksums() == before
+
+
+def test_a_job_that_ran_out_of_memory_once_is_tried_again_and_its_subjects_are_in(study, bad_day):
+    series = with_series(study)
+    bad_day(".ingest_timeseries.py", {"series.npz": (0, 1)})
+
+    done = series.run("--retries", "1", "--", "results/cohort/participants.tsv")
+
+    assert "series.npz: cannot be read: Out of memory" in done.stderr
+    table = (series.path / "results/cohort/participants.tsv").read_text()
+    assert "failed" not in table
+    assert table.count("True") == 20
+
+
+def test_a_program_that_was_killed_fails_the_job_and_not_the_subject(
+    preprocessed, tmp_path, monkeypatch
+):
+    bet = tmp_path / "programs/bet"
+    bet.parent.mkdir()
+    bet.write_text(f"#!{sys.executable}\nimport os\nos.kill(os.getpid(), 9)\n")
+    bet.chmod(0o755)
+    monkeypatch.setenv("PATH", str(bet.parent), prepend=":")
+    monkeypatch.setenv("FSLOUTPUTTYPE", "NIFTI")
+    preprocessed.edit_config(preproc__engine__brain="fsl")
+    report = "results/preproc/sub-COIHC001/anat/sub-COIHC001_desc-preproc_T1w.json"
+
+    done = preprocessed.snakemake("--cores", "1", report)
+
+    assert done.returncode != 0
+    assert "sub-COIHC001_T1w.nii.gz: The program of preproc.engine.brain: cannot" in done.stderr
+    assert "Killed, as a rule for want of memory" in done.stderr
+    assert not (preprocessed.path / report).exists()

@@ -10,10 +10,12 @@ import pytest
 from notears_pfl.io.images import read_image
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
+from notears_pfl.preproc.cautions import DESCRIBED, LOOKS, unlisted_figures
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.roi.atlas import labels_at
 
 from .conftest import CLEAN_BOLD, StudyFolder
+from .own_dataset import LOOSE
 
 SUBJECTS = ["COIMDD001", "COIMDD002", "COIHC001", "COIHC002"]
 FILES = [
@@ -163,3 +165,62 @@ def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preproce
     assert failed["status"] == "failed"
     assert "sub-COIHC001_task-rest_bold.nii.gz: cannot be read as a NIfTI" in failed["reason"]
     assert report_of(preprocessed, "COIHC002")["status"] == "ok"
+
+
+# Values of every figure that is judged, none of them usual.
+UNUSUAL = {
+    FILES[1]: {
+        "brain_ml": 703.0, "brain_volume_usual": False, "tissue_model_converged": False,
+        "smallest_jacobian": 0.007, "template_agreement": {"affine": 0.21, "diffeomorphic": 0.54},
+        "normalisation_affine": np.diag([2.0, 1, 1, 1]).tolist(),
+    },
+    FILES[8]: {
+        "motion_converged": False, "bold_t1w_converged": False, "bold_t1w_agreement": 0.019,
+        "template_agreement": 0.54, "tissue_model_converged": False,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [FILES[1], FILES[8], FILES[10]])
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_every_figure_of_a_report_is_listed_and_the_phantom_is_nothing_to_look_at(
+    preprocessed_once, subject, name
+):
+    report = json.loads((preprocessed_once.path / "results" / name.format(subject)).read_text())
+
+    assert unlisted_figures(report) == []
+    assert report["cautions"] == []
+    assert report.get("brain_volume_usual", True)
+
+
+def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_page(preprocessed):
+    """One subject's T1w image and another's run are unusual in all that is judged."""
+    told = {
+        "COIHC001": ["703 ml", "bias did not conv", "of 0.21,", "of 0.54,", "2.00 times", "0.007"],
+        "COIHC002": ["motion did not", "T1w did not conv", "0.019 of", "of 0.54,", "bias did not"],
+    }
+    for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
+        path = preprocessed.path / "results" / name.format(subject)
+        report = json.loads(path.read_text())
+        flags = {k for k, v in report.items() if isinstance(v, bool)} - DESCRIBED
+        assert flags <= set(figures)
+        assert {k for k in LOOKS if k in report} <= set(figures)
+        path.write_text(json.dumps(report | figures))
+    preprocessed.edit_config(cohort__limits=LOOSE | {"min_bold_t1w_agreement": 0.01})
+
+    preprocessed.run(
+        "--rerun-triggers", "mtime", "--",
+        "results/cohort/participants.tsv", "results/report/subjects/site-COI",
+    )  # fmt: skip
+
+    cohort = read_table(preprocessed.path / "results/cohort/participants.tsv")
+    cautions = cohort.set_index("participant_id")["cautions"]
+    for subject, words in told.items():
+        page = preprocessed.path / f"results/report/subjects/site-COI/sub-{subject}.html"
+        lines = [line for line in page.read_text().splitlines() if "⚑" in line]
+        assert len(lines) == cautions[f"sub-{subject}"].count("look at") == len(words)
+        for word in words:
+            assert word in cautions[f"sub-{subject}"]
+            assert any(word in line for line in lines)
+    assert cautions.notna().sum() == 2
+    assert cohort["included"].all()

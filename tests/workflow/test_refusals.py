@@ -1,5 +1,7 @@
 """A study that cannot be run is refused before any job starts, with file, value and remedy."""
 
+from .conftest import with_series
+
 
 def refusal(study, *arguments):
     done = study.snakemake("--cores", "1", *arguments)
@@ -52,3 +54,43 @@ def test_the_message_names_the_file_of_a_users_own_settings(study):
 
     assert "my_study.yaml" in message
     assert "config/config.yaml: 'seed' is -1" in message
+
+
+def test_a_source_that_is_blank(study):
+    own = study.path / "config/my_study.yaml"
+    own.write_text("source:\n")
+
+    assert "'source' is None: None is not of type 'object'" in refusal(
+        study, "--configfile", str(own)
+    )
+
+
+def test_a_key_that_stands_twice_in_a_users_own_settings(study):
+    own = study.path / "config/my_study.yaml"
+    own.write_text("seed: 1\ncohort: {}\nseed: 2\n")
+
+    message = refusal(study, "--configfile", str(own))
+
+    assert "my_study.yaml: the key 'seed' stands twice in lines 1 and 3. Keep one." in message
+
+
+def test_settings_that_are_not_in_utf8(study):
+    file = study.path / "config/config.yaml"
+    file.write_bytes(file.read_bytes() + b"# caf\xe9\n")
+
+    assert "config/config.yaml: cannot be read as YAML (line 2" in refusal(study)
+
+
+def test_participants_that_are_a_folder(study):
+    with_series(study)
+    study.edit_config(source__participants="config")
+
+    assert "config: no table can be read (it is a folder" in refusal(study)
+
+
+def test_a_participant_whose_name_is_too_long_for_a_file(study):
+    with_series(study)
+    table = study.path / "participants.tsv"
+    table.write_text(table.read_text().replace("sub-PITTASD0", "sub-" + "x" * 300))
+
+    assert "has 300 letters a to z and digits, but 1 to 128 are needed" in refusal(study)

@@ -1,35 +1,4 @@
-import os
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-
-# A job has one core. Linear algebra on more would fight over them, and round differently.
-for library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
-
-# Not the folder of the main Snakefile: the workflow may be a module of another one.
-ROOT = Path(str(workflow.current_basedir)).parents[1]
-SRC = ROOT / "src"
-# Inside a conda environment the package is not installed; its sources are beside the Snakefile.
-sys.path.insert(0, str(SRC))
-
-from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
-
-# Jobs may have environments of their own; the plan is made in Snakemake's Python.
-PLANNING = {
-    "jsonschema": "jsonschema",
-    "numpy": "numpy",
-    "pandas": "pandas",
-    "yaml": "pyyaml",
-}
-LACKING = [package for module, package in PLANNING.items() if find_spec(module) is None]
-if LACKING:
-    raise WorkflowError(
-        f"{sys.executable}: the Python that runs Snakemake needs {', '.join(PLANNING.values())} "
-        f"to plan a study, with --use-conda as well; it lacks {', '.join(LACKING)}. Install what "
-        f"is missing: {sys.executable} -m pip install {' '.join(LACKING)}"
-    )
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.fingerprint import code_fingerprint
@@ -41,12 +10,12 @@ from notears_pfl.phantom.cohort import list_subjects
 
 CONFIG_NAME = " + ".join(str(path) for path in workflow.configfiles)
 
-KIND = config.get("source", {}).get("kind")
 # Of scans that are used where they lie, by participant; others are in results/bids.
 SCANS = {}
 
 try:
     STUDY = read_study(config, ROOT / "workflow/schemas", CONFIG_NAME)
+    KIND = config["source"]["kind"]
     COLUMNS = {
         f"{name}_column": config["source"][f"{name}_column"]
         for name in ("site", "group")

@@ -217,12 +217,8 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
-        checksummed=[
-            config["sites"],
-            config["rois"]["table"],
-            PARTICIPANTS_TABLE,
-            rules.fit_networks.input.series,
-        ],
+        study=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
+        series=rules.fit_networks.input.series,
     output:
         page=report(
             "results/report/index.html",

@@ -38,8 +38,8 @@ def assemble_cohort(
         ``not_enrolled`` says why a subject was never processed, no report is looked for.
     reports : mapping of str to mapping
         Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
-        failure, and the figures of ``QUALITY``. Only where a report of ``ok`` lacks a figure
-        does a column of that name in ``participants`` stand in for it.
+        failure, the figures of ``QUALITY``, and ``cautions`` on any figure. Only where a report of
+        ``ok`` lacks a figure does a column of that name in ``participants`` stand in for it.
     groups : tuple of str
         Patients and controls.
     sites : sequence of str
@@ -54,8 +54,9 @@ def assemble_cohort(
     Returns
     -------
     DataFrame
-        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``failure``,
-        ``included``, ``exclusion`` (why not) and ``split``.
+        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``cautions`` (what
+        is unusual of the subject's figures), ``failure``, ``included``, ``exclusion`` (why not)
+        and ``split``.
     """
     ids = participants["participant_id"]
     if "not_enrolled" not in participants:
@@ -79,6 +80,7 @@ def assemble_cohort(
         subjects[column] = measured
     for flag in CONVERGED:
         subjects[flag] = [report.get(flag) for report in own]
+    subjects["cautions"] = [" ".join(report.get("cautions", [])) for report in own]
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
     subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
     subjects["included"] = subjects["exclusion"] == ""

@@ -183,5 +183,9 @@ def refuse_expired(kit: Path, certificate: str) -> str | None:
 
 def centre_of(kit: Path) -> str:
     """Name of the centre that a site's kit connects to."""
-    settings = json.loads((kit / "startup/fed_client.json").read_text())
-    return str(settings["servers"][0]["identity"])
+    path = kit / "startup/fed_client.json"
+    try:
+        return str(json.loads(path.read_text())["servers"][0]["identity"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        msg = f"{path}: does not name the centre ({error}). Ask for the kit again."
+        raise FederatedError(msg) from error

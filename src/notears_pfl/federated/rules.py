@@ -1,19 +1,26 @@
 """What a site brings and allows, from its own file; the centre has no say in it."""
 
-import json
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from notears_pfl.errors import ConfigError, FederatedError
+from notears_pfl.errors import ConfigError, FederatedError, TableError
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.io.schema import check_config, read_schema
-from notears_pfl.io.tables import read_table
+from notears_pfl.io.schema import Schema, check_config, read_checked_table, read_schema
+from notears_pfl.io.settings import read_settings
+from notears_pfl.names import alike
 
 SCHEMAS = Path(__file__).parent
+# Of a table of ROIs; what else it says does not count here.
+ROI: Schema = {
+    "required": ["abbreviation", "selected"],
+    "properties": {
+        "abbreviation": {"type": "string", "minLength": 1, "maxLength": 64},
+        "selected": {"type": "boolean", "description": "true or false"},
+    },
+}
 # Of allow.minimum_fold_subjects, as the schema says.
 LEAST_PART = 5
 
@@ -89,39 +96,55 @@ class SiteRules:
 
 def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
     """Read a file of settings that follows one of this package's schemas."""
-    if not Path(path).is_file():
-        msg = f"{path}: no such file. Write it; docs/federated.md has one to start from."
-        raise ConfigError(msg)
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        msg = f"{path}: cannot be read as YAML ({error}). Correct the place that it names."
-        raise ConfigError(msg) from error
+    content = read_settings(path, "Write it; docs/federated.md has one to start from.")
     if not isinstance(content, dict):
         msg = f"{path}: must hold settings by name; found {type(content).__name__}."
         raise ConfigError(msg)
     check_config(content, read_schema(SCHEMAS / schema), str(path))
-    try:
-        json.dumps(content, allow_nan=False)
-    except ValueError as error:
-        # No bound of a schema holds for NaN.
-        msg = f"{path}: every number must be finite; found .nan or .inf. Correct it."
-        raise ConfigError(msg) from error
     return content
 
 
 def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
     """Labels of ROIs, as listed or as selected in a table."""
-    if isinstance(rois, str):
-        table = read_table(folder / rois)
-        return tuple(table["abbreviation"][table["selected"]])
-    return tuple(rois)
+    if not isinstance(rois, str):
+        return tuple(rois)
+    table = read_checked_table(folder / rois, ROI, "abbreviation")
+    selected = tuple(table["abbreviation"][table["selected"].astype(bool)])
+    if len(selected) < 2:
+        msg = (
+            f"{folder / rois}: at least two ROIs must be selected; found {len(selected)}. Write "
+            "true in the column 'selected'."
+        )
+        raise TableError(msg)
+    return selected
+
+
+@contextlib.contextmanager
+def naming_settings(path: str | Path) -> Iterator[None]:
+    """Put the file's name before a refusal of what it says."""
+    try:
+        yield
+    except ConfigError as error:
+        msg = f"{path}: {error}"
+        raise ConfigError(msg) from error
+
+
+def refuse_alike(kind: str, names: Sequence[str]) -> None:
+    """Refuse names that the eye, or a file system, would take for one."""
+    for several in alike(names):
+        msg = (
+            f"the {kind} {', '.join(map(repr, several))} differ only by case or blanks. Keep one, "
+            "or rename the others."
+        )
+        raise ConfigError(msg)
 
 
 def read_rules(path: str | Path) -> SiteRules:
     """Read a site's file; paths in it start at its folder."""
     content = read_yaml(path, "site.schema.yaml")
     folder, allow = Path(path).resolve().parent, content["allow"]
+    with naming_settings(path):
+        refuse_alike("groups", allow["groups"])
     for name in ("lambda", "kappa", "rho"):
         if allow[name][0] > allow[name][1]:
             msg = f"{path}: allow.{name} is {allow[name]}; write the least value first."

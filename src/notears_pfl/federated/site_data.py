@@ -14,7 +14,7 @@ from notears_pfl.federated.privacy import Noise, cached_moments
 from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.runs import refuse_second_look, run_without_noise
 from notears_pfl.io.atomic import one_at_a_time
-from notears_pfl.io.networks import read_discovery_series
+from notears_pfl.io.networks import check_cohort, read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
 from notears_pfl.model.estimator import checked_samples
@@ -40,8 +40,9 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
     offers folds only if every held-out part has enough subjects, too.
     """
     cohort = read_table(rules.participants)
-    paths = {name: str(series_path(rules.series, name)) for name in cohort["participant_id"]}
+    check_cohort(cohort, rules.participants)
     here = cohort[cohort["site"] == site]
+    paths = {name: str(series_path(rules.series, name)) for name in here["participant_id"]}
     series = read_discovery_series(here, plan["group"], paths, plan["rois"]).get(site, {})
     rules.check_subjects(len(series))
     samples = site_samples(series, plan["scale"])

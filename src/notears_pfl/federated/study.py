@@ -8,7 +8,7 @@ from typing import Any
 
 from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.rules import read_rois, read_yaml
+from notears_pfl.federated.rules import naming_settings, read_rois, read_yaml, refuse_alike
 from notears_pfl.io.networks import write_fit
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.model.estimator import NotearsPFL
@@ -31,6 +31,12 @@ class Federation:
     without: str
     minimum_sites: int
 
+    def __post_init__(self) -> None:
+        """Refuse names that are too alike, wherever the federation comes from."""
+        refuse_alike("sites", self.sites)
+        refuse_alike("groups", self.groups)
+        refuse_alike("centre and site", (self.host, *self.sites))
+
 
 def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
     """Federation of settings that follow the schema; paths start at ``folder``."""
@@ -49,7 +55,8 @@ def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
 def read_federation(path: str | Path) -> Federation:
     """Read the file of a federated study."""
     content = read_yaml(path, "federation.schema.yaml")
-    return federation_from(content, Path(path).resolve().parent)
+    with naming_settings(path):
+        return federation_from(content, Path(path).resolve().parent)
 
 
 def fit_study(

@@ -1,12 +1,13 @@
 """Who and what is in datasets of the shape of BIDS: one, or one per site."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from notears_pfl.errors import CohortError, PflError
+from notears_pfl.errors import CohortError, MachineError, PflError
 from notears_pfl.ingest.enrolment import Enrolment, enrol, group_problems
 from notears_pfl.ingest.participants import (
     UNKNOWN,
@@ -52,7 +53,7 @@ def enrol_datasets(
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
             scan, found = (
                 find(tree, folder, source, needs_slice_times)
-                if (tree.root / folder).is_dir()
+                if os.path.isdir(tree.root / folder)
                 else (None, [f"has no folder in {root}"])
             )
             problems.setdefault(who, []).extend([*wrong.get(row, []), *found])
@@ -131,11 +132,15 @@ def find_raw_scan(
         sidecars = tree.sidecars(run)
         metadata = read_metadata(sidecars)
         tr = checked_repetition_time(metadata, sidecars, run.path, needs_slice_times)
+    except MachineError:
+        raise
     except PflError as error:
         problems.append(str(error))
     try:
         session = run.entities.get("ses") if run else None
         t1w = choose_t1w(tree.images(folder, "anat", "T1w"), source["t1w"], session)
+    except MachineError:
+        raise
     except PflError as error:
         problems.append(str(error))
     if run and t1w and tr:
@@ -155,6 +160,8 @@ def find_normalised_scan(
         # Older versions of fMRIPrep call them regressors.
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
         confounds = choose_confounds(run, tables)
+    except MachineError:
+        raise
     except PflError as error:
         return None, [str(error)]
     return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), []

@@ -1,11 +1,13 @@
 """The participants of a user's own study: ids, sites and groups in one form."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 import pandas as pd
 
 from notears_pfl.errors import CohortError
+from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 
 # Stands for a site or group that the table does not tell.
 UNKNOWN = "unknown"
@@ -40,10 +42,17 @@ def standard_participants(
     if len(nameless):
         msg = f"{name}: rows {nameless.tolist()} have no participant_id. Name them, or remove them."
         raise CohortError(msg)
+    if len({"participant_id", site_column, group_column}) < 3:
+        msg = (
+            f"{name}: participant, site and group need a column each; site_column is "
+            f"{site_column!r}, group_column {group_column!r}. Correct them in the configuration."
+        )
+        raise CohortError(msg)
     named = {site_column: "site", group_column: "group"}
     others = [column for column in ("site", "group") if column in table and column not in named]
     subjects = table.drop(columns=others).rename(columns=named)
     ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
+    _refuse_names(table["participant_id"], ids, name)
     subjects["participant_id"] = "sub-" + ids
     _refuse_alike(subjects["site"], name)
     subjects["site"] = site_labels(subjects["site"]).replace("", UNKNOWN)
@@ -68,13 +77,42 @@ def _refuse_alike(sites: pd.Series, name: str) -> None:
     """Refuse names of sites of which no letter is left, or that are one without other signs."""
     spelled = sites.dropna().astype(str).str.strip()
     spelled = spelled[spelled.map(lambda text: any(map(str.isalnum, text)))]
-    for label, names in spelled.groupby(site_labels(spelled)).unique().items():
+    labels = site_labels(spelled)
+    for key, names in spelled.groupby(labels.str.casefold()).unique().items():
+        label = str(key)
         if len(names) > 1 or (label == "" and names[0] != UNKNOWN):
+            called = " or ".join(labels[spelled.isin(names)].unique())
             msg = (
-                f"{name}: the sites {', '.join(names)} would be called {label or 'nothing'}, but "
-                "each needs letters a to z or digits of its own. Rename them in the table."
+                f"{name}: the sites {', '.join(names)} would be called {called or 'nothing'}, but "
+                "each needs letters a to z or digits of its own, whatever their case. Rename them "
+                "in the table."
             )
             raise CohortError(msg)
+        if len(label) > LONGEST_NAME:
+            msg = (
+                f"{name}: the name of site {label[:40]} … has {len(label)} characters, but "
+                f"{LONGEST_NAME} are the most. Shorten it."
+            )
+            raise CohortError(msg)
+
+
+def _refuse_names(written: pd.Series, ids: pd.Series, name: str) -> None:
+    """Refuse ids that cannot be told apart, or that are too short or too long for file names."""
+    for own, label in zip(written, ids, strict=True):
+        if not 0 < len(label) <= LONGEST_ID:
+            msg = (
+                f"{name}: participant_id {str(own)[:40]!r} has {len(label)} letters a to z and "
+                f"digits, but 1 to {LONGEST_ID} are needed. Rename the subject."
+            )
+            raise CohortError(msg)
+    same = alike(ids)
+    if same:
+        pairs = "; ".join(", ".join(f"sub-{label}" for label in several) for several in same[:5])
+        msg = (
+            f"{name}: {pairs} ({len(same)} in all) differ only by case, and some disks take them "
+            "for one. Rename the subjects."
+        )
+        raise CohortError(msg)
 
 
 def refuse_blanks(table: pd.DataFrame, site_column: str, group_column: str, name: str) -> None:
@@ -113,6 +151,13 @@ def sites_with_both_groups(
     tuple of two lists
         The sites that can take part, in the table's order, and a line for each that cannot.
     """
+    for several in alike([*groups, *subjects["group"].unique()]):
+        if not set(groups).isdisjoint(several):
+            msg = (
+                f"{name}: the groups {', '.join(map(repr, several))} differ only by case, blanks "
+                "or the form of letters. Write them as in groups in the configuration."
+            )
+            raise CohortError(msg)
     present = subjects.groupby("site", sort=False)["group"].agg(set)
     complete = [str(site) for site, found in present.items() if set(groups) <= found]
     if not complete:
@@ -131,4 +176,5 @@ def sites_with_both_groups(
 
 
 def _letters_and_digits(label: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "", label)
+    # é may be written as one character or as two, of which one is e.
+    return re.sub(r"[^A-Za-z0-9]", "", unicodedata.normalize("NFC", label))

@@ -68,8 +68,8 @@ def checked_repetition_time(
     if tr is None:
         msg = f"RepetitionTime is missing in {named}. Add it, in seconds"
         raise DatasetError(msg)
-    if not isinstance(tr, int | float) or not is_repetition_time(tr):
-        msg = f"RepetitionTime is {tr!r} in {named}. Give it in seconds"
+    if not _is_number(tr) or not is_repetition_time(tr):
+        msg = f"RepetitionTime is {repr(tr)[:80]} in {named}. Give it in seconds"
         raise DatasetError(msg)
     times = metadata.get("SliceTiming")
     if needs_slice_times and times is None:
@@ -150,8 +150,11 @@ def _names(files: Sequence[BidsFile]) -> str:
 
 
 def _within(times: object, tr: float) -> bool:
-    try:
-        seconds = np.asarray(times, dtype=float)
-    except (TypeError, ValueError):
+    if not isinstance(times, list) or len(times) < 2 or not all(map(_is_number, times)):
         return False
-    return seconds.ndim == 1 and len(seconds) > 1 and are_slice_times(seconds, tr)
+    # Whole numbers may be too large for numpy to look at.
+    return max(times) < tr and are_slice_times(np.asarray(times, dtype=float), tr)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import isfile
 from typing import Any
 
 import pandas as pd
@@ -50,7 +51,7 @@ def read_series_study(source: Mapping[str, Any]) -> SeriesStudy:
     pairs = zip(participants["participant_id"], table["participant_id"], strict=True)
     names = {who: list(dict.fromkeys([own, who, who.removeprefix("sub-")])) for who, own in pairs}
     found = {who: series_path(pattern, *called) for who, called in names.items()}
-    missing = {who: [f"{file} is not there"] for who, file in found.items() if not file.is_file()}
+    missing = {who: [f"{file} is not there"] for who, file in found.items() if not isfile(file)}
     if missing and len(missing) == len(found):
         msg = (
             f"{pattern}: none of the {len(found)} subjects of {path} has such a file; "

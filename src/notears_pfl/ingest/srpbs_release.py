@@ -1,6 +1,6 @@
 """Read the SRPBS release as it is on disk."""
 
-import csv
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from notears_pfl.ingest.enrolment import Enrolment, enrol
 from notears_pfl.ingest.participants import UNKNOWN
 from notears_pfl.ingest.runs import Scan
 from notears_pfl.ingest.srpbs import protocol_fields, with_meanings
+from notears_pfl.io.tables import read_rows
 
 PARTICIPANTS, PROTOCOLS = "participants.tsv", "MRI_protocols_rsMRI.tsv"
 
@@ -57,11 +58,10 @@ def enrol_release(
 
 
 def _read_protocols(path: Path) -> dict[str, dict[str, float]]:
-    if not path.is_file():
+    if not os.path.isfile(path):
         msg = f"{path}: no such table. It belongs to the release: copy it there."
         raise DatasetError(msg)
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return protocol_fields(list(csv.reader(file, delimiter="\t")), str(path))
+    return protocol_fields(read_rows(path), str(path))
 
 
 def _find_scan(
@@ -69,7 +69,7 @@ def _find_scan(
 ) -> tuple[Scan | None, list[str]]:
     """Find the files of a subject; also give everything that stands in the way."""
     t1w, volumes = folder / "t1" / "defaced_mprage.nii", folder / "rsfmri"
-    problems = [f"{path} is not there" for path in (t1w, volumes) if not path.exists()]
+    problems = [f"{path} is not there" for path in (t1w, volumes) if not os.path.exists(path)]
     protocol = protocols.get(number, {})
     tr = protocol.get("RepetitionTime")
     if tr is None:

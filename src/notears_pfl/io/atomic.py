@@ -1,22 +1,12 @@
 """Write files whole or not at all, and one process at a time."""
 
 import contextlib
-import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from notears_pfl.errors import StorageError
-
-# What a user can do something about.
-REMEDIES = {
-    errno.ENOSPC: "Free some space",
-    errno.EDQUOT: "Free some space, or ask for a larger quota",
-    errno.EFBIG: "Raise the limit on the size of a file",
-    errno.EROFS: "Make the folder writable",
-    errno.EACCES: "Make the folder writable",
-}
+from notears_pfl.io.machine import blaming_the_machine
 
 
 @contextlib.contextmanager
@@ -29,17 +19,10 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     temporary = path.with_name(f".writing-{os.getpid()}-{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        if error.errno not in REMEDIES:
-            raise
-        msg = (
-            f"{path}: cannot be written: {os.strerror(error.errno)}. {REMEDIES[error.errno]} and "
-            "run again; what is finished stays finished."
-        )
-        raise StorageError(msg) from error
+        with blaming_the_machine(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield temporary
+            temporary.replace(path)
     finally:
         # On a disk that takes no writes there is nothing to remove either.
         with contextlib.suppress(OSError):

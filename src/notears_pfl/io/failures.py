@@ -7,23 +7,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from notears_pfl.errors import ConfigError, PflError, SignalError, StorageError
+from notears_pfl.errors import ConfigError, MachineError, PflError, SignalError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import machine_cause, machine_error
 from notears_pfl.io.sidecars import read_sidecar, write_json
 
 
 @contextlib.contextmanager
 def mark_failure(report: str | Path, others: Iterable[str | Path]) -> Iterator[None]:
-    """Turn an error that the user can act on into a report that says ``failed`` and why.
+    """Turn an error in a subject's own files into a report that says ``failed`` and why.
 
-    The rule's ``others`` outputs are left empty: whoever reads them asks the report first.
+    Every other error fails the job: of the settings, of the machine, and ours. Once it is mended,
+    the rule runs again. The rule's ``others`` outputs are left empty: whoever reads them asks the
+    report first.
     """
     try:
         yield
-    except (StorageError, ConfigError):
-        # The disk or the settings failed, not the subject: once mended, the rule runs again.
+    except (ConfigError, MachineError):
         raise
-    except PflError as error:
+    except Exception as error:
+        if blamed := machine_cause(error, report, "made"):
+            raise blamed from error
+        if not isinstance(error, PflError):
+            raise
         traceback.print_exc(file=sys.stderr)
         for path in others:
             with whole_file(path) as temporary:
@@ -33,12 +39,18 @@ def mark_failure(report: str | Path, others: Iterable[str | Path]) -> Iterator[N
 
 @contextlib.contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Put the file's name before the message of an error about its content."""
+    """Put the file's name before the message of an error about its content or while using it."""
     try:
         yield
-    except SignalError as error:
+    except (SignalError, MachineError) as error:
+        if str(error).startswith(str(path)):
+            raise
         msg = f"{path}: {error}"
-        raise SignalError(msg) from error
+        raise type(error)(msg) from error
+    except (MemoryError, RuntimeError) as error:
+        if blamed := machine_error(error, path, "processed"):
+            raise blamed from error
+        raise
 
 
 def read_report(path: str | Path) -> dict[str, Any]:

@@ -2,19 +2,34 @@
 
 import gzip
 import math
-import shutil
+import struct
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import nibabel as nib
 import numpy as np
+from nibabel.filebasedimages import ImageFileError
+from nibabel.spatialimages import HeaderDataError, HeaderTypeError
+from nibabel.wrapstruct import WrapStructError
 
 from notears_pfl.acquisition import LONGEST_TR, SHORTEST_TR
-from notears_pfl.errors import ImageError
+from notears_pfl.errors import ImageError, MachineError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import blaming_the_machine
 
 SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 LARGEST_INT16 = int(np.iinfo(np.int16).max)
+# What nibabel, gzip and zlib raise for bytes that are not a whole NIfTI image. An OSError here is
+# theirs, without a number: those of the system have been told apart before.
+DAMAGE = (
+    EOFError, HeaderDataError, HeaderTypeError, ImageFileError, KeyError, OSError, OverflowError,
+    TypeError, ValueError, WrapStructError, struct.error, zlib.error,
+)  # fmt: skip
+# How many times its size a file may grow when it is unzipped.
+GROWTH = {".gz": 1032, ".bz2": math.inf, ".zst": math.inf}
+CHUNK = 2**20
 
 
 @dataclass(frozen=True)
@@ -36,36 +51,36 @@ def read_image(path: str | Path, *, oriented: bool = False) -> Image:
     it lies: left and right would be a guess.
     """
     try:
-        image = nib.nifti1.load(path)
-        data = np.asanyarray(image.dataobj)
-    except FileNotFoundError:
+        with blaming_the_machine(path, "read"):
+            image = nib.nifti1.load(path)
+            return _checked(image, path, oriented)
+    except (ImageError, MachineError):
         raise
-    except Exception as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
-    return _checked(image, data, path, oriented)
 
 
 def read_bare_image(path: str | Path) -> Image:
     """Read an oriented NIfTI image from a file whose name does not say that it is one."""
     try:
-        image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
-        data = np.asanyarray(image.dataobj)
-    except FileNotFoundError:
+        with blaming_the_machine(path, "read"):
+            image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
+            return _checked(image, path, oriented=True)
+    except (ImageError, MachineError):
         raise
-    except Exception as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
-    return _checked(image, data, path, oriented=True)
 
 
 def compress(source: str | Path, path: str | Path) -> None:
     """Copy a file to ``path`` through gzip, the same bytes every time."""
     with (
         whole_file(path) as temporary,
-        open(source, "rb") as plain,
         open(temporary, "wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as zipped,
     ):
-        shutil.copyfileobj(plain, zipped)
+        for chunk in _chunks(source):
+            zipped.write(chunk)
 
 
 def read_volume(path: str | Path, *, oriented: bool = False) -> Image:
@@ -125,9 +140,16 @@ def write_image(
         nib.save(image, temporary)
 
 
-def _checked(
-    image: nib.nifti1.Nifti1Pair, data: np.ndarray, path: str | Path, oriented: bool
-) -> Image:
+def _chunks(path: str | Path) -> Iterator[bytes]:
+    """Read a file piece by piece; an error in between is one of reading, not of writing."""
+    with blaming_the_machine(path, "read"), open(path, "rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _checked(image: nib.nifti1.Nifti1Pair, path: str | Path, oriented: bool) -> Image:
+    _check_size(image, path)
+    data = np.asanyarray(image.dataobj)
     if oriented and not (image.header["sform_code"] or image.header["qform_code"]):
         msg = (
             f"{path}: a stored orientation was needed, but sform_code and qform_code are both 0: "
@@ -136,6 +158,19 @@ def _checked(
         )
         raise ImageError(msg)
     return Image(data, np.asarray(image.affine), _repetition_time(image.header))
+
+
+def _check_size(image: nib.nifti1.Nifti1Pair, path: str | Path) -> None:
+    """Refuse a header that tells of more voxels than its file can hold.
+
+    Asked for, they would use up the memory, and the machine would be blamed for a damaged file.
+    """
+    needed = math.prod(map(int, image.shape)) * image.get_data_dtype().itemsize
+    voxels = Path(image.file_map["image"].filename or path)
+    size = voxels.stat().st_size
+    if needed > size * GROWTH.get(voxels.suffix, 1):
+        msg = f"its header tells of {needed} bytes of voxels, the file has {size} bytes in all"
+        raise ImageFileError(msg)
 
 
 def _repetition_time(header: nib.nifti1.Nifti1Header) -> float | None:

@@ -43,11 +43,34 @@ def read_discovery_series(
     }
 
 
+def check_cohort(cohort: pd.DataFrame, name: str) -> None:
+    """Refuse a table, called ``name``, that is not the workflow's table of the cohort."""
+    missing = [c for c in ("participant_id", "site", "group", "split") if c not in cohort]
+    if missing or cohort["participant_id"].isna().any():
+        what = f"no column {', '.join(missing)}" if missing else "a row without participant_id"
+        msg = f"{name}: {what}. Give the workflow's results/cohort/participants.tsv."
+        raise TableError(msg)
+
+
 def read_subjects(
     names: Iterable[str], paths: Mapping[str, str], rois: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
     """Read the series of these subjects, the columns ``rois`` of the table of each."""
-    return {name: read_table(paths[name])[list(rois)] for name in names}
+    return {name: _columns(paths[name], rois) for name in names}
+
+
+def _columns(path: str, rois: Sequence[str]) -> pd.DataFrame:
+    table = read_table(path)
+    wrong = [
+        roi for roi in rois if roi not in table or not pd.api.types.is_numeric_dtype(table[roi])
+    ]
+    if wrong:
+        msg = (
+            f"{path}: {len(wrong)} ROIs have no column of numbers ({', '.join(wrong[:5])}). Make "
+            "the series again, or leave the ROIs out."
+        )
+        raise TableError(msg)
+    return table[list(rois)]
 
 
 def write_network(

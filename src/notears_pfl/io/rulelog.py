@@ -1,12 +1,12 @@
 """Send what a rule prints, warns and raises to its log file."""
 
 import contextlib
-import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 from notears_pfl.errors import PflError
+from notears_pfl.io.machine import machine_cause
 
 
 @contextlib.contextmanager
@@ -16,17 +16,25 @@ def rule_log(path: str | Path) -> Iterator[None]:
     An error that the user can act on ends the script with its message alone, so that the
     terminal shows a sentence and the log the whole story.
     """
-    with (
-        open(path, "w", encoding="utf-8") as log,
-        contextlib.redirect_stdout(log),
-        contextlib.redirect_stderr(log),
-    ):
-        try:
+    failed = False
+    log = open(path, "w", encoding="utf-8")  # noqa: SIM115, closed below, come what may
+    try:
+        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
             yield
-        except PflError as error:
-            traceback.print_exc(file=sys.stderr)
-            msg = f"{type(error).__name__}: {error}"
-            raise SystemExit(msg) from None
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
+    except Exception as error:
+        failed = True
+        # A disk without room for results has none for the log either.
+        with contextlib.suppress(OSError):
+            traceback.print_exc(file=log)
+        told: PflError | None
+        if isinstance(error, PflError):
+            told = error
+        else:
+            told = machine_cause(error, f"The job that logs to {path}", "finished")
+        if told is None:
             raise
+        msg = f"{type(told).__name__}: {told}"
+        raise SystemExit(msg) from None
+    finally:
+        with contextlib.suppress(*([OSError] if failed else [])):
+            log.close()

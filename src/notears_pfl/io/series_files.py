@@ -1,6 +1,11 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
+import errno
+import io
+import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -9,10 +14,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import TableError
+from notears_pfl.errors import MachineError, TableError
+from notears_pfl.io.machine import blaming_the_machine, machine_cause
+from notears_pfl.io.tables import read_columns
+from notears_pfl.io.text import UnreadableError, read_text
 
 # Stands for the subject in a pattern of file names.
 PLACEHOLDER = "{participant_id}"
+# What the libraries below raise at files that are not what their names say.
+DAMAGED = (
+    ValueError, TypeError, AttributeError, LookupError, ArithmeticError, OSError, EOFError,
+    RuntimeError, SyntaxError, struct.error, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error, UnreadableError,
+)  # fmt: skip
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 # What a file must hold, by its ending.
 FORMS = {
@@ -31,7 +45,7 @@ def series_path(pattern: str, *names: str) -> Path:
     Of several ``names`` of the subject the first that has a file counts.
     """
     paths = [Path(pattern.replace(PLACEHOLDER, name)) for name in names]
-    return next((path for path in paths if path.is_file()), paths[0])
+    return next((path for path in paths if os.path.isfile(path)), paths[0])
 
 
 def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
@@ -42,19 +56,21 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
     ``names``.
     """
     path = series_path(pattern, *names)
-    if not path.is_file():
+    if not os.path.isfile(path):
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
-        raise TableError(msg)
+        lost = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        raise TableError(msg) from lost
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
-                return pd.read_csv(path, sep=SEPARATORS[path.suffix], na_values=["n/a"])
+                return read_columns(path, SEPARATORS[path.suffix])
             case ".1D" | ".txt":
-                return np.loadtxt(path, ndmin=2)
+                return np.loadtxt(io.StringIO(read_text(path)), ndmin=2)
             case ".npy":
-                return np.asarray(np.load(path))
+                # A map refuses a damaged header that asks for more than the file holds.
+                return np.array(_numbers(np.load(path, mmap_mode="r"), path))
             case ".npz":
-                return _from_archive(path, names)
+                return _numbers(_from_archive(path, names), path)
     known = ", ".join(FORMS)
     msg = (
         f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
@@ -64,18 +80,21 @@ def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
 
 def check_archive(path: str | Path) -> None:
     """Refuse an archive of all subjects that is damaged."""
-    with _readable(path), np.load(path):
-        pass
+    with _readable(path), np.load(path) as archive:
+        _ = archive.files
 
 
 @contextlib.contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
     """Name the file in the error of a library that cannot read it."""
     try:
-        yield
-    except TableError:
+        with blaming_the_machine(path, "read"):
+            yield
+    except (MachineError, TableError):
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED as error:
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
         ending = Path(path).suffix
         msg = (
             f"{path}: cannot be read ({error}). A {ending} file must hold {FORMS[ending]}: export "
@@ -84,12 +103,22 @@ def _readable(path: str | Path) -> Iterator[None]:
         raise TableError(msg) from error
 
 
+def _numbers(values: object, path: Path) -> np.ndarray:
+    """Refuse arrays of anything but real numbers."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+        what = values.dtype if isinstance(values, np.ndarray) else type(values).__name__
+        msg = f"{path}: an array of real numbers was needed, found {what}. Export it again."
+        raise TableError(msg)
+    return values
+
+
 def _from_archive(path: Path, names: Sequence[str]) -> np.ndarray:
     with np.load(path) as archive:
         found: Sequence[str] = archive.files
         for name in names:
             if name in found:
-                return np.asarray(archive[name])
+                array: np.ndarray = archive[name]
+                return array
     msg = (
         f"{path}: no array {names[0]!r} among {len(found)} ({', '.join(found[:3])}, …). "
         "Add it, or remove the subject from participants.tsv."

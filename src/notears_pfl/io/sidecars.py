@@ -11,6 +11,8 @@ import numpy as np
 from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import SignalError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import machine_cause
+from notears_pfl.io.text import UnreadableError, read_text
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,28 @@ class Timing:
 
 
 def read_sidecar(path: str | Path) -> dict[str, Any]:
-    """Read the JSON beside an image or a table."""
-    sidecar: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    return sidecar
+    """Read the JSON beside an image or a table: an object that says nothing twice."""
+    try:
+        content = json.loads(read_text(path), object_pairs_hook=_without_contradictions)
+    except (UnreadableError, ValueError, RecursionError) as error:
+        if blamed := machine_cause(error, path, "read"):
+            raise blamed from error
+        msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
+        raise SignalError(msg) from error
+    if not isinstance(content, dict):
+        msg = f"{path}: a JSON object was needed, found {type(content).__name__}. Correct it."
+        raise SignalError(msg)
+    return content
+
+
+def _without_contradictions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs; Python would take the last of two values in silence."""
+    content = dict(pairs)
+    for key, value in pairs:
+        if value is not content[key] and value != content[key]:
+            msg = f"{key!r} stands twice, with different values"
+            raise ValueError(msg)
+    return content
 
 
 def write_json(content: Mapping[str, Any], path: str | Path) -> None:
@@ -38,15 +59,7 @@ def read_metadata(sidecars: Sequence[str | Path]) -> dict[str, Any]:
     """Merge sidecars; what stands in a later one replaces what stands in an earlier one."""
     merged: dict[str, Any] = {}
     for path in sidecars:
-        try:
-            content: object = read_sidecar(path)
-        except (OSError, ValueError) as error:
-            msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
-            raise SignalError(msg) from error
-        if not isinstance(content, Mapping):
-            msg = f"{path}: a JSON object was needed, found {type(content).__name__}. Correct it."
-            raise SignalError(msg)
-        merged |= content
+        merged |= read_sidecar(path)
     return merged
 
 
@@ -59,14 +72,14 @@ def read_timing(sidecars: str | Path | Sequence[str | Path], *, slices: bool = T
     paths = [sidecars] if isinstance(sidecars, str | Path) else list(sidecars)
     sidecar, named = read_metadata(paths), ", ".join(map(str, paths))
     if sidecar.get("status") == "failed":
-        raise SignalError(sidecar["reason"])
+        raise SignalError(str(sidecar.get("reason", f"{named}: its status is 'failed'")))
     if "RepetitionTime" not in sidecar:
         msg = f"{named}: RepetitionTime is missing. Add it, in seconds."
         raise SignalError(msg)
     try:
         repetition_time = float(sidecar["RepetitionTime"])
         times = np.array(sidecar.get("SliceTiming", []) if slices else [], dtype=float).ravel()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         msg = f"{named}: RepetitionTime or SliceTiming is not in numbers ({error}). Correct it."
         raise SignalError(msg) from error
     if not slices or "SliceTiming" not in sidecar:

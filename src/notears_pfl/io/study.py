@@ -1,6 +1,6 @@
 """Read a study's settings and tables, and refuse what cannot be run before any job starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ import pandas as pd
 
 from notears_pfl.errors import ConfigError
 from notears_pfl.io.schema import check_config, read_checked_table, read_schema
+from notears_pfl.io.settings import read_settings
+from notears_pfl.names import alike
 
 # One subject to learn from and one to validate on: the least that a 70/30 split can work with.
 FEWEST_PER_GROUP = 2
@@ -35,6 +37,14 @@ class Study:
     groups: tuple[str, str]
 
 
+def check_settings_file(path: str | Path) -> None:
+    """Refuse a file of settings that would not mean what it says, before it is merged."""
+    content = read_settings(path)
+    if not isinstance(content, Mapping):
+        msg = f"{path}: must hold settings by name; found {type(content).__name__}. Correct it."
+        raise ConfigError(msg)
+
+
 def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Study:
     """Check ``config`` and its tables, each alone and against each other.
 
@@ -58,7 +68,7 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
         rois=rois.set_index("abbreviation", drop=False),
         groups=(config["groups"]["patients"], config["groups"]["controls"]),
     )
-    found = [*_group_problems(study, name), *_roi_problems(study, config, name)]
+    found = [*_name_problems(study, config, name), *_roi_problems(study, config, name)]
     if config["source"]["kind"] == "phantom":
         pass_band = config["preproc"]["clean"]["band_hz"]
         found += band_problems("preproc.clean.band_hz", pass_band, *_protocols(study, config), name)
@@ -68,13 +78,26 @@ def read_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Stu
     return study
 
 
-def _group_problems(study: Study, name: str) -> Iterator[str]:
+def _name_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:
     patients, controls = study.groups
     if patients == controls:
         yield (
             f"{name}: groups.patients and groups.controls are both {patients!r}. "
             "Give the two groups different labels."
         )
+    dataset = config["source"].get("dataset")
+    datasets = dataset if isinstance(dataset, Mapping) else {}
+    places: dict[str, Iterable[object]] = {
+        f"{name}: groups": study.groups if patients != controls else (),
+        f"{config['sites']}: the sites": study.sites.index,
+        f"{name}: the sites of source.dataset": datasets,
+    }
+    for place, names in places.items():
+        for several in alike(map(str, names)):
+            yield (
+                f"{place} {', '.join(several)} differ only by case, and some disks take them for "
+                "one. Rename all but one."
+            )
 
 
 def _roi_problems(study: Study, config: Mapping[str, Any], name: str) -> Iterator[str]:

@@ -1,6 +1,9 @@
-"""Read and write the tables that travel between rules."""
+"""Read and write the tables that travel between rules, and those that users bring."""
 
-from collections.abc import Iterable
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -9,11 +12,23 @@ import pandas as pd
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.text import MissingError, UnreadableError, read_text, shortened
 
 # Columns that hold names: the subject 0051 is not number 51, and a site may be called NA.
 LABELS = (
     "participant_id", "site", "group", "set", "abbreviation", "roi", "from", "to", "variable",
 )  # fmt: skip
+# Longer numbers are beyond what a computer calculates with.
+MOST_DIGITS = 300
+_ENDLESS = re.compile(rf"[0-9]{{{MOST_DIGITS},}}")
+SEPARATED = {"\t": "tab-separated", ",": "comma-separated"}
+# Text that a spreadsheet would run: the sign of a formula, also behind blanks or in full width,
+# and after it what makes it neither a number nor a sign alone.
+_FORMULA = re.compile(
+    r"'*\s*[=+\-@＝＋－＠](?!\s*\Z)"
+    r"(?!(?<=[+\-])((\d+\.?\d*|\.\d+)(e[+\-]?\d+)?|inf|infinity|nan)\s*\Z)",
+    re.IGNORECASE,
+)
 
 
 def read_relmat(path: str | Path) -> pd.DataFrame:
@@ -21,8 +36,9 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
 
     Entry (i, j) is the weight of the edge from ROI i to ROI j.
     """
-    relmat = pd.read_csv(path, sep="\t", index_col=0)
-    relmat.index = pd.Index(_text(path, [0]).iloc[:, 0].tolist(), name=relmat.index.name)
+    text = table_text(path)
+    relmat = _parsed(text, path, index_col=0)
+    relmat.index = pd.Index(_text(text, path).iloc[:, 0].tolist(), name=relmat.index.name)
     for row, column in zip_longest(relmat.index, relmat.columns):
         if row != column:
             msg = (
@@ -38,33 +54,104 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
 
     Columns of ``LABELS`` and ``text`` are never numbers, and in them only those cells are missing.
     """
-    try:
-        table = pd.read_csv(path, sep="\t", na_values=["n/a"])
-    except FileNotFoundError:
-        msg = f"{path}: no such table. Create it, or correct its path in the configuration."
-        raise TableError(msg) from None
-    except ValueError as error:
-        # Empty, ragged, or not UTF-8.
-        msg = (
-            f"{path}: no table can be read ({str(error).strip()}). It must be tab-separated text "
-            "in UTF-8 with a line of column names: export or copy it again."
-        )
-        raise TableError(msg) from error
+    content = table_text(path)
+    table = _parsed(content, path, na_values=["n/a"])
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
-    return table.assign(**_text(path, named)) if named else table
+    return table.assign(**_text(content, path)[named]) if named else table
 
 
-def _text(path: str | Path, columns: list[Any]) -> pd.DataFrame:
-    """Read columns as they are written, but for blanks around them."""
-    cells = pd.read_csv(path, sep="\t", usecols=columns, dtype=str, keep_default_na=False)
+def read_columns(path: str | Path, separator: str) -> pd.DataFrame:
+    """Read columns of numbers under their names, whatever these are."""
+    return _parsed(table_text(path, separator), path, separator, na_values=["n/a"])
+
+
+def read_cells(path: str | Path) -> pd.DataFrame:
+    """Read a TSV as it is written, every cell as text."""
+    return _parsed(table_text(path), path, dtype=str, keep_default_na=False)
+
+
+def read_rows(path: str | Path) -> list[list[str]]:
+    """Read the cells of a TSV line by line, whatever its shape; blank lines have none."""
+    return _rows(_table_file(path, "\t"), path, "\t")
+
+
+def table_text(path: str | Path, separator: str = "\t") -> str:
+    """Text of a table with a line of different names, and as many cells in every line.
+
+    The library that makes numbers of it would rename columns and fill up lines in silence.
+    """
+    text = _table_file(path, separator)
+    names, *rows = [row for row in _rows(text, path, separator) if row] or [[]]
+    if not names:
+        raise TableError(_no_table(path, "it is empty", separator))
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if name.strip() and places.setdefault(name, place) != place:
+            msg = (
+                f"{path}: columns {places[name]} and {place} are both called {shortened(name)}. "
+                "Rename or remove one."
+            )
+            raise TableError(msg)
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            reason = f"row {number} has {len(row)} cells under {len(names)} names"
+            raise TableError(_no_table(path, reason, separator))
+        if max(map(len, row)) > MOST_DIGITS and any(map(_ENDLESS.search, row)):
+            reason = f"row {number} has a number of more than {MOST_DIGITS} digits"
+            raise TableError(_no_table(path, reason, separator))
+    return text
+
+
+def _table_file(path: str | Path, separator: str) -> str:
+    try:
+        return read_text(path)
+    except MissingError as error:
+        msg = f"{path}: no such table. Create it, or correct its path in the configuration."
+        raise TableError(msg) from error
+    except UnreadableError as error:
+        raise TableError(_no_table(path, str(error), separator)) from error
+
+
+def _rows(text: str, path: str | Path, separator: str) -> list[list[str]]:
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        # Blanks alone make no line, as for the library below.
+        return [row if len(row) > 1 or "".join(row).strip() else [] for row in lines]
+    except csv.Error as error:
+        reason = f"line {lines.line_num}: {error}"
+        raise TableError(_no_table(path, reason, separator)) from error
+
+
+def _no_table(path: str | Path, reason: str, separator: str) -> str:
+    return (
+        f"{path}: no table can be read ({reason}). It must be {SEPARATED[separator]} text in UTF-8 "
+        "with a line of column names: export or copy it again."
+    )
+
+
+def _parsed(text: str, path: str | Path, separator: str = "\t", **options: Any) -> pd.DataFrame:
+    """Table of a text that was looked through."""
+    try:
+        table = pd.read_csv(io.StringIO(text), sep=separator, **options)
+    except (ValueError, OverflowError) as error:
+        raise TableError(_no_table(path, str(error).strip(), separator)) from error
+    return _changed(table, restored) if "'" in text else table
+
+
+def _text(text: str, path: str | Path) -> pd.DataFrame:
+    """Read cells as they are written, but for blanks around them."""
+    cells = _parsed(text, path, dtype=str, keep_default_na=False)
     bare = cells.apply(lambda column: column.str.strip())
     return bare.mask(bare.isin(["", "n/a"]))
 
 
 def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) -> None:
-    """Write ``table`` as TSV, floats exact to the last bit, missing values as ``n/a``."""
+    """Write ``table`` as TSV, floats exact to the last bit, missing values as ``n/a``.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe, which our readers remove.
+    """
     with whole_file(path) as temporary:
-        table.to_csv(
+        _changed(table, harmless).to_csv(
             temporary,
             sep="\t",
             index=index,
@@ -72,3 +159,36 @@ def write_table(table: pd.DataFrame, path: str | Path, *, index: bool = True) ->
             na_rep="n/a",
             lineterminator="\n",
         )
+
+
+def harmless(text: str) -> str:
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
+
+    Breaks inside a cell become line feeds: a carriage return would begin a new row.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def restored(text: str) -> str:
+    """Remove the apostrophe of ``harmless``."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _changed(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """Change every text of a table: cells, labels of rows, and names of columns."""
+    changed = table.copy(deep=False)
+    for place, (_, column) in enumerate(table.items()):
+        old = [] if pd.api.types.is_numeric_dtype(column) else column.tolist()
+        new = [change(cell) if isinstance(cell, str) else cell for cell in old]
+        if new != old:
+            changed.isetitem(place, pd.Series(new, dtype=column.dtype).array)
+    changed.index = _renamed(table.index, change)
+    changed.columns = _renamed(table.columns, change)
+    return changed
+
+
+def _renamed(labels: pd.Index, change: Callable[[str], str]) -> pd.Index:
+    if pd.api.types.is_numeric_dtype(labels):
+        return labels
+    return labels.map(lambda label: change(label) if isinstance(label, str) else label)

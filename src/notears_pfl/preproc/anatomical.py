@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from notears_pfl.preproc.brain import (
-    USUAL_ML,
-    find_brain,
-    is_stripped,
-    volume_ml,
-    zero_background,
-)
+from notears_pfl.preproc.brain import find_brain, is_stripped, volume_ml, zero_background
+from notears_pfl.preproc.cautions import is_usual
 from notears_pfl.preproc.normalise import normalise
 from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.resample import Grid, downsample, sample_volume
@@ -80,11 +75,12 @@ def prepare_anatomy(
         corrected * brain, affine, template.t1w, template.affine, options
     )
     tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, steps)
+    brain_ml = round(volume_ml(brain, voxel_mm), 1)
     quality = {
         "already_stripped": stripped,
         "background_was_nan": nan_background,
-        "brain_ml": round(volume_ml(brain, voxel_mm), 1),
-        "brain_volume_usual": USUAL_ML[0] <= volume_ml(brain, voxel_mm) <= USUAL_ML[1],
+        "brain_ml": brain_ml,
+        "brain_volume_usual": is_usual("brain_ml", brain_ml),
         "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
         "tissue_model_converged": model.converged,
         "smallest_jacobian": round(float(normalisation.jacobian().min()), 3),

@@ -20,8 +20,6 @@ Mask = NDArray[np.bool_]
 
 # Volumes of an image already reduced to the brain, in ml: a whole head has at least half more.
 STRIPPED_ML = (600.0, 2100.0)
-# A brain outside these limits, in ml, calls for a look; it is never an error.
-USUAL_ML = (1000.0, 1900.0)
 # Morphology works on voxels of this size, or half as large again as the image's own.
 WORKING_MM, WORKING_FACTOR = 2.0, 1.5
 BACKGROUND = 0.05

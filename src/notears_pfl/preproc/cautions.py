@@ -1,29 +1,128 @@
-"""Steps that ended before they converged, in words."""
+"""Which figures of a subject's report are unusual, and the cautions that say so.
+
+Every figure that a report holds is listed here once: in ``LOOKS`` with what is usual of it, or in
+``DESCRIBED`` if no value of it is a reason to look. A caution excludes nobody.
+"""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from notears_pfl.errors import NotConvergedWarning
 
-# Steps that may end before they converge, by the figure that says so.
-UNCONVERGED = {
-    "tissue_model_converged": "The model of the T1w image's tissues and bias did not converge",
-    "motion_converged": "The estimate of head motion did not converge in every volume",
-    "bold_t1w_converged": "The registration of BOLD to T1w did not converge",
+
+@dataclass(frozen=True)
+class Look:
+    """When to look at a figure: where it is false, or a number beyond ``low`` and ``high``.
+
+    ``words`` say what was found, ``{value}`` in them what it is; ``number`` is taken of the figure
+    where that is no number itself.
+    """
+
+    words: str
+    low: float = -np.inf
+    high: float = np.inf
+    form: str = ".2f"
+    number: Callable[[Any], float] = float
+
+    def caution(self, figure: Any) -> str | None:
+        """Say what is unusual of a figure; None where nothing is, or where there is no figure."""
+        if figure is None or figure is True:
+            return None
+        if figure is False:
+            return f"{self.words}: look at the subject's figures."
+        value = self.number(figure)
+        # What is not a number is not usual either.
+        if self.low <= value <= self.high:
+            return None
+        words = self.words.format(value=format(value, self.form))
+        return f"{words}, {self.usual()} is usual: look at the subject's figures."
+
+    def usual(self) -> str:
+        """Describe the values that are usual."""
+        if np.isinf(self.high):
+            return f"{self.low:g} or more"
+        return f"{self.low:g} to {self.high:g}"
+
+
+# Limits from 28 real heads, one real scan and the phantom; few failures were seen. The largest of
+# the phantom's brains has 2,134 ml, and the smallest mask that took in scalp had 2,171.
+LOOKS = {
+    "brain_ml": Look("The brain has {value} ml", 1150, 2150, ".0f"),
+    "tissue_model_converged": Look(
+        "The model of the T1w image's tissues and bias did not converge"
+    ),
+    "template_agreement_affine": Look(
+        "The T1w image, moved as a whole, agrees with the template by a correlation of {value}", 0.4
+    ),
+    "template_agreement": Look(
+        "The normalised T1w image agrees with the template by a correlation of {value}", 0.6
+    ),
+    "normalisation_affine": Look(
+        "The brain has {value} times the template's volume by the affine part of the normalisation",
+        0.6,
+        1.25,
+        number=lambda affine: float(np.linalg.det(np.asarray(affine)[:3, :3])),
+    ),
+    "smallest_jacobian": Look(
+        "The normalisation shrinks a place to {value} of its volume", 0.1, form=".3f"
+    ),
+    "motion_converged": Look("The estimate of head motion did not converge in every volume"),
+    "bold_t1w_converged": Look("The registration of BOLD to T1w did not converge"),
+    "bold_t1w_agreement": Look(
+        "The T1w image's tissues explain a share of {value} of the mean BOLD image", 0.1, form=".3f"
+    ),
 }
+# Judged by another figure, by name.
+JUDGED_BY = {"brain_volume_usual": "brain_ml"}
+# What was there, what was done, and what the cohort's limits or a refusal judge.
+DESCRIBED = {
+    "already_stripped", "background_was_nan", "bias_spread", "n_volumes", "repetition_time",
+    "slice_reference_time", "voxel_mm", "mean_fd_power_mm", "share_fd_power_mm_above_0.5",
+    "mean_fd_jenkinson_mm", "share_fd_jenkinson_mm_above_0.5", "mean_dvars_percent", "median_tsnr",
+    "largest_translation_mm", "largest_rotation_deg", "brain_coverage", "coverage",
+    "degrees_of_freedom", "n_regressors", "min_coverage", "non_steady_volumes",
+}  # fmt: skip
+# Parts of a report that are no figures.
+TEXTS = {"status", "sources", "space", "why_none", "cautions", "engines", "methods"}
 
 
-def warned_cautions(figures: Mapping[str, Any]) -> list[str]:
-    """Warn of the steps that did not converge, and give the warnings.
+def is_usual(name: str, value: float) -> bool:
+    """Tell whether a figure of ``LOOKS`` is nothing to look at."""
+    return LOOKS[name].caution(value) is None
+
+
+def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the cautions of a report's figures to those that it has, and warn of the new ones.
 
     Such a result is often good: its quality figures and pictures tell.
     """
-    cautions = [
-        f"{what}: look at the subject's figures."
-        for name, what in UNCONVERGED.items()
-        if figures.get(name) is False
-    ]
-    for caution in cautions:
-        warnings.warn(caution, NotConvergedWarning, stacklevel=2)
-    return cautions
+    known = list(report.get("cautions", []))
+    told = {
+        name: caution
+        for name, figure in _flat(report)
+        if name in LOOKS and (caution := LOOKS[name].caution(figure)) and caution not in known
+    }
+    for name, caution in told.items():
+        kind = NotConvergedWarning if name.endswith("_converged") else UserWarning
+        warnings.warn(caution, kind, stacklevel=2)
+    return {**report, "cautions": [*known, *told.values()]}
+
+
+def unlisted_figures(report: Mapping[str, Any]) -> list[str]:
+    """Names in a report that this module does not know: a figure that could stay unseen."""
+    known = {*LOOKS, *JUDGED_BY, *DESCRIBED, *TEXTS}
+    return [name for name, _ in _flat(report) if name not in known]
+
+
+def _flat(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Figures by name; the report on the T1w image has two of the template's agreement."""
+    for name, figure in report.items():
+        if name == "template_agreement" and isinstance(figure, Mapping):
+            for stage, agreement in figure.items():
+                yield name if stage == "diffeomorphic" else f"{name}_{stage}", agreement
+        else:
+            yield name, figure

@@ -4,7 +4,6 @@ Past ``engine`` and ``folder``, each function has the signature of our own step.
 """
 
 import contextlib
-import errno
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from notears_pfl.errors import ConfigError, PflError, SignalError
-from notears_pfl.io.images import read_image, write_image
+from notears_pfl.io.images import Image, read_image, write_image
+from notears_pfl.io.machine import machine_error
 from notears_pfl.preproc import deepbet
 from notears_pfl.preproc.anatomical import AnatomicalSteps
 from notears_pfl.preproc.coregister import Coregistration
@@ -36,15 +36,17 @@ MOST_TOLD = 300
 
 @contextlib.contextmanager
 def program_of(step: str) -> Iterator[None]:
-    """Tell a program that is not here, which is for the user, from one that fails a subject."""
+    """Distinguish a program that fails a subject from one that is not here or was stopped.
+
+    The first marks the subject; without a program, memory or space on the disk the job fails.
+    """
     try:
         yield
     except PflError:
         raise
-    except (OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
-            # The disk or the machine failed.
-            raise
+    except (MemoryError, OSError, RuntimeError, ValueError) as error:
+        if blamed := machine_error(error, f"The program of preproc.engine.{step}", "run"):
+            raise blamed from error
         told = " ".join(str(error).split())
         if told.startswith(NO_COMMAND):
             msg = (
@@ -64,7 +66,7 @@ def correct_bias(engine: str, folder: Path, t1w: Floats, affine: Floats) -> Floa
     """Even out the intensity of a T1w image."""
     write_image(t1w, affine, folder / "t1w.nii")
     outputs = _run(engine_for("bias", engine)(folder / "t1w.nii"), folder)
-    return np.asarray(read_image(outputs.output_image).data, dtype=np.float32)
+    return np.asarray(_result(outputs.output_image).data, dtype=np.float32)
 
 
 @program_of("brain")
@@ -74,7 +76,7 @@ def find_brain(engine: str, folder: Path, t1w: Floats, affine: Floats) -> NDArra
         return deepbet.find_brain(t1w, affine)
     write_image(t1w, affine, folder / "t1w.nii")
     outputs = _run(engine_for("brain", engine)(folder / "t1w.nii"), folder)
-    return np.asarray(read_image(outputs.mask_file).data > 0)
+    return np.asarray(_result(outputs.mask_file).data > 0)
 
 
 @program_of("tissues")
@@ -94,7 +96,7 @@ def find_tissues(
     write_image(inside, affine, mask)
     outputs = _run(engine_for("tissues", engine)(image, mask), folder)
     files = outputs.posteriors if engine == "ants" else outputs.partial_volume_files
-    return np.stack([read_image(path).data[inside] for path in sorted(files)])
+    return np.stack([_result(path).data[inside] for path in sorted(files)])
 
 
 @program_of("normalise")
@@ -114,7 +116,7 @@ def normalise(
     write_image(np.asarray(template, np.float32), template_affine, target)
     outputs = _run(engine_for("normalise", engine)(brain, target), folder)
     if engine == "spm":
-        field = read_image(_one(outputs.forward_deformation_field))
+        field = _result(_one(outputs.forward_deformation_field))
         return map_from_positions(field.data, field.affine)
     return _ants_map(outputs, brain, target, folder)
 
@@ -128,7 +130,7 @@ def correct_slice_timing(
     write_image(np.asarray(bold, np.float32), affine, path, repetition_time=tr)
     outputs = _run(engine_for("slice_timing", engine)(path, tr, times), folder)
     name = "timecorrected_files" if engine == "spm" else "out_file"
-    return np.asarray(read_image(_one(getattr(outputs, name))).data, dtype=np.float32)
+    return np.asarray(_result(_one(getattr(outputs, name))).data, dtype=np.float32)
 
 
 @program_of("realign")
@@ -264,8 +266,16 @@ def _chosen(functions: Steps, engine: Mapping[str, str], folder: Path) -> dict[s
 def _ants_map(outputs: Any, moving: Path, fixed: Path, folder: Path) -> Normalisation:
     """Map from fixed to moving coordinates of the transforms that ANTs found."""
     composed = _run(field_ants(moving, fixed, outputs.forward_transforms[::-1]), folder)
-    field = read_image(composed.output_image)
+    field = _result(composed.output_image)
     return map_from_lps(field.data, field.affine)
+
+
+def _result(path: str | Path) -> Image:
+    """Read an image that a program was to write; without it the program failed, not the disk."""
+    if not Path(path).is_file():
+        msg = f"{path} was not written."
+        raise FileNotFoundError(msg)
+    return read_image(path)
 
 
 def _run(interface: Interface, folder: Path) -> Any:

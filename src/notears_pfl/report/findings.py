@@ -77,6 +77,10 @@ class Findings:
         """Whether the regions were grown around AAL's coordinates; else they are AAL itself."""
         return self.kind == "phantom" and self.config["rois"]["atlas"] in ("auto", "surrogate")
 
+    def cautions_on(self, participant: str) -> list[str]:
+        """Say what is unusual of a subject's figures; nothing of one without a report."""
+        return list(self.reports.get(participant, {}).get("cautions", []))
+
     @property
     def n_subjects(self) -> dict[str, int]:
         """How many people's series the networks of each group were learned from."""

@@ -94,3 +94,14 @@ def test_a_site_whose_patients_are_all_excluded_is_named(participants, reports):
 
     with pytest.raises(CohortError, match=r"site COI, group MDD: 0 included subjects"):
         assemble(participants, reports)
+
+
+def test_cautions_stand_in_the_table_whole_and_exclude_nobody(participants, reports):
+    reports["sub-MDD0"]["cautions"] = ["The brain has 703 ml.", "Motion did not converge."]
+    reports["sub-MDD1"] = {"status": "failed", "reason": "bold.nii.gz: truncated"}
+
+    cohort = assemble(participants, reports).set_index("participant_id")
+
+    assert cohort.loc["sub-MDD0", "cautions"] == "The brain has 703 ml. Motion did not converge."
+    assert cohort.loc["sub-MDD0", "included"]
+    assert (cohort["cautions"].drop("sub-MDD0") == "").all()

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.errors import ConfigError, FederatedError
+from notears_pfl.errors import ConfigError, FederatedError, TableError
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.messages import Message
 from notears_pfl.federated.protocol import KINDS, check_answer
@@ -205,6 +205,8 @@ def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, gro
     [
         ({"minimum_subjects": 1}, "'allow.minimum_subjects' is 1"),
         ({"messages": ["samples"]}, "'allow.messages.0' is 'samples'"),
+        ({"groups": ["MDD", "mdd"]}, "site.yaml: the groups 'MDD', 'mdd' differ only by case"),
+        ({"groups": ["MDD\n"]}, r"'allow.groups.0' is 'MDD\\n'"),
         ({"rho": [10, 0.1]}, "allow.rho is .*write the least value first"),
         ({"top": {"series": "series.tsv"}}, "'series' is 'series.tsv'"),
         ({"top": {"nois": {}}}, "unknown key 'nois'. Did you mean 'noise'"),
@@ -226,3 +228,39 @@ def test_allowed_rois_may_come_from_a_table(site_file, tmp_path):
     table.to_csv(tmp_path / "rois.tsv", sep="\t", index=False)
 
     assert read_rules(site_file(rois="rois.tsv")).rois == ("A", "C")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("abbreviation\tselected\nA\t1\nB\t0\nC\t1\n", "row 1: 'selected' is '1'"),
+        ("abbreviation\tselected\nA\ttrue\nB\tfalse\n", "at least two ROIs must be selected"),
+        ("abbreviation\tselected\nA\ttrue\nA\ttrue\n", "'A' stands in more than one row"),
+        ("name\tselected\nA\ttrue\nB\ttrue\n", "'abbreviation' is missing"),
+        ("", "no table can be read"),
+    ],
+)
+def test_a_wrong_table_of_rois_is_refused(site_file, tmp_path, text, reason):
+    (tmp_path / "rois.tsv").write_text(text)
+
+    with pytest.raises(TableError, match=rf"rois\.tsv.*{reason}"):
+        read_rules(site_file(rois="rois.tsv"))
+
+
+def test_a_key_that_stands_twice_in_a_sites_file_is_refused(site_file):
+    file = site_file()
+    file.write_text(file.read_text() + "records: elsewhere\n")
+
+    with pytest.raises(ConfigError, match=r"site.yaml: the key 'records' stands twice in lines"):
+        read_rules(file)
+
+
+def test_a_cohort_or_series_that_the_workflow_did_not_write_are_refused(site_file, tmp_path):
+    rules = read_rules(site_file())
+    (tmp_path / "series/sub-2.tsv").write_text("A\tB\n1\t2\n")
+
+    with pytest.raises(TableError, match=r"sub-2\.tsv: 1 ROIs have no column of numbers \(C\)"):
+        bring_samples(rules, "COI", PLAN)
+    (tmp_path / "cohort.tsv").write_text("participant_id\tsite\nsub-2\tCOI\n")
+    with pytest.raises(TableError, match=r"cohort\.tsv: no column group, split"):
+        bring_samples(rules, "COI", PLAN)

@@ -154,6 +154,14 @@ def test_differences_are_found_where_they_are():
         ({"estimator": {"lambda2": math.nan}}, "every number must be finite"),
         ({"estimator": {"max_rounds": 0}}, "'estimator.max_rounds' is 0"),
         ({"estimator": {"progress": True}}, "unknown key 'progress'"),
+        ({"sites": ["COI", "COI\n"]}, r"'sites.1' is 'COI\\n': it does not match"),
+        ({"sites": ["COI", "coi"]}, "federation.yaml: the sites 'COI', 'coi' differ only by case"),
+        ({"groups": ["HC", "hc"]}, "federation.yaml: the groups 'HC', 'hc' differ only by case"),
+        ({"sites": ["COI", "Centre"], "centre": {"host": "centre", "port": 8002}}, "differ only"),
+        ({"sites": ["COI", "A" * 300]}, "has 300 characters, but 64 are the most"),
+        ({"name": "A" * 300}, "has 300 characters, but 50 are the most"),
+        ({"centre": {"host": "a b", "port": 8002}}, "'centre.host' is 'a b'"),
+        ({"rois": ["R0", "R0\n"]}, r"'rois.1' is 'R0\\n'"),
     ],
 )
 def test_a_wrong_federation_is_refused(federation, changes, reason):
@@ -250,3 +258,13 @@ def test_a_centre_whose_port_is_taken_says_so_before_it_starts(federation, tmp_p
             run_centre(tmp_path / "kits/centre", agreed, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
+
+
+def test_a_key_that_stands_twice_in_a_federation_is_refused(federation):
+    file = federation()
+    file.write_text(file.read_text() + "scale: roi\n")
+
+    with pytest.raises(
+        ConfigError, match=r"federation.yaml: the key 'scale' stands twice in lines"
+    ):
+        read_federation(file)

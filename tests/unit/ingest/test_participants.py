@@ -120,3 +120,47 @@ def test_groups_that_nobody_has_are_refused(table):
 
     with pytest.raises(CohortError, match=r"no site has both groups, MDD and HC; .* ASD, TC"):
         sites_with_both_groups(subjects, ("MDD", "HC"), "participants.tsv")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["sub-a1", "sub-A1", "s_03"], r"sub-a1, sub-A1 \(1 in all\) differ only by case"),
+        (["sub-01", "x" * 300, "s_03"], r"has 300 letters a to z and digits, but 1 to 128"),
+        (["sub-01", "sub-", "s_03"], r"participant_id 'sub-' has 0 letters"),
+        (["sub-01", "\u00e9\u00e8", "s_03"], r"has 0 letters"),
+    ],
+)
+def test_ids_that_make_no_names_of_files_are_refused(table, names, message):
+    with pytest.raises(CohortError, match=r"participants\.tsv: .*" + message):
+        standard_participants(
+            table.assign(participant_id=names), "centre", "dx", "participants.tsv"
+        )
+
+
+@pytest.mark.parametrize("names", [("Pitt", "PITT"), ("Orl\u00e9ans", "Orle\u0301ans")])
+def test_sites_that_differ_only_by_case_or_the_form_of_letters_are_refused(table, names):
+    sites = table.assign(centre=[*names, names[0]])
+
+    with pytest.raises(CohortError, match=r"would be called .* whatever their case"):
+        standard_participants(sites, "centre", "dx", "participants.tsv")
+
+
+def test_a_site_whose_name_is_too_long_is_refused(table):
+    with pytest.raises(CohortError, match="has 300 characters, but 64 are the most"):
+        standard_participants(table.assign(centre="x" * 300), "centre", "dx", "participants.tsv")
+
+
+@pytest.mark.parametrize("columns", [("centre", "centre"), ("participant_id", "dx")])
+def test_a_column_has_one_meaning(table, columns):
+    with pytest.raises(CohortError, match="need a column each"):
+        standard_participants(table, *columns, "participants.tsv")
+
+
+@pytest.mark.parametrize("group", ["asd", "A SD", "\uff21SD"])
+def test_a_group_that_is_nearly_one_of_the_study_is_refused(table, group):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+    subjects["group"] = ["ASD", "TC", group]
+
+    with pytest.raises(CohortError, match=r"participants.tsv: the groups 'ASD', .* differ only by"):
+        sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")

@@ -104,3 +104,23 @@ def test_repetition_times_on_two_sides_of_a_round_number_are_the_same():
 
     assert set(problems) == {"d"}
     assert "most have 2.2205 s" in problems["d"]
+
+
+@pytest.mark.parametrize("tr", [True, 10**400, [2.0], "2.0"], ids=["flag", "huge", "list", "text"])
+def test_a_repetition_time_that_is_no_number_is_refused(tr):
+    with pytest.raises(DatasetError, match=r"RepetitionTime is .* Give it in seconds") as caught:
+        checked_repetition_time({"RepetitionTime": tr}, ["a.json"], "a.nii", False)
+
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "times",
+    [[0, 10**400], ["0", "1"], [True, False], [0, float("nan")], 1],
+    ids=["huge", "text", "flags", "nan", "no list"],
+)
+def test_slice_times_that_are_no_numbers_are_refused(times):
+    metadata = {"RepetitionTime": 2.0, "SliceTiming": times}
+
+    with pytest.raises(DatasetError, match="is not a list of seconds from 0 to below TR"):
+        checked_repetition_time(metadata, ["a.json"], "a.nii", True)

@@ -1,5 +1,6 @@
 """Images come back as they were written, with the same bytes every time."""
 
+import gzip
 import hashlib
 import os
 import time
@@ -72,9 +73,41 @@ def test_a_truncated_image_is_refused_by_name(rng, tmp_path):
         read_image(path)
 
 
-def test_a_missing_image_stays_a_missing_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_image(tmp_path / "nowhere.nii.gz")
+@pytest.mark.parametrize("ending", [".nii", ".nii.gz"])
+def test_a_header_that_tells_of_more_voxels_than_its_file_holds_is_damage_not_want_of_memory(
+    ending, tmp_path
+):
+    """Such a header asks for 46 exabytes."""
+    path = tmp_path / f"bold{ending}"
+    image = nib.Nifti1Image(np.ones((4, 4, 4, 4), np.float32), AFFINE)
+    content = bytearray(image.to_bytes())
+    content[40:50] = np.array([4, 32767, 32767, 32767, 32767], "<i2").tobytes()
+    path.write_bytes(gzip.compress(content) if ending == ".nii.gz" else content)
+
+    for read in (read_image, read_bare_image) if ending == ".nii" else (read_image,):
+        with pytest.raises(ImageError, match=rf"bold\{ending}: .*bytes of voxels, the file has"):
+            read(path)
+
+
+def test_a_header_of_an_unknown_unit_is_damage(tmp_path):
+    path = tmp_path / "bold.nii"
+    content = bytearray(nib.Nifti1Image(np.ones((4, 4, 4), np.float32), AFFINE).to_bytes())
+    content[123] = 7
+    path.write_bytes(content)
+
+    with pytest.raises(ImageError, match=r"bold\.nii: cannot be read as a NIfTI image"):
+        read_image(path)
+
+
+@pytest.mark.parametrize("ending", [".nii", ".nii.gz"])
+def test_an_image_cut_short_anywhere_is_damage(ending, rng, tmp_path):
+    write_image(rng.normal(size=(6, 6, 6)), AFFINE, tmp_path / f"whole{ending}")
+    content = (tmp_path / f"whole{ending}").read_bytes()
+
+    for length in (0, 1, 20, 300, 348, 352, 360, len(content) // 2, len(content) - 60):
+        (tmp_path / f"cut{ending}").write_bytes(content[:length])
+        with pytest.raises(ImageError, match=r"truncated or damaged"):
+            read_image(tmp_path / f"cut{ending}")
 
 
 def test_one_volume_is_read_whatever_axes_of_length_one_follow(rng, tmp_path):

@@ -1,5 +1,6 @@
 """A rule's log keeps what the rule said, and why it failed."""
 
+import errno
 import sys
 
 import pytest
@@ -35,3 +36,24 @@ def test_any_other_error_passes_through_and_leaves_its_traceback(tmp_path):
         1 / 0
 
     assert "ZeroDivisionError" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), r"^OutOfMemoryError: The job that logs to .*rule\.log: cannot be finished"),
+        (OSError(errno.EIO, "…", "a.nii"), r"^StorageError: a\.nii: .*Input/output error"),
+    ],
+)
+def test_a_failure_of_the_machine_ends_the_script_with_a_sentence(error, message, tmp_path):
+    log = tmp_path / "rule.log"
+
+    with pytest.raises(SystemExit, match=message), rule_log(log):
+        raise error
+
+    assert "Traceback" in log.read_text()
+
+
+def test_a_disk_without_room_for_the_log_does_not_hide_the_error():
+    with pytest.raises(SystemExit, match=r"^TableError: a\.tsv is empty"), rule_log("/dev/full"):
+        raise TableError("a.tsv is empty")

@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from notears_pfl.errors import ConfigError, TableError
-from notears_pfl.io.schema import check_config, read_checked_table, read_schema
+from notears_pfl.io.schema import check_config, problems, read_checked_table, read_schema
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = sorted([*ROOT.glob("workflow/schemas/*.yaml"), *ROOT.glob("src/**/*.schema.yaml")])
@@ -120,3 +120,86 @@ def test_missing_and_unknown_columns_are_named(tmp_path):
 def test_a_missing_table_is_named(tmp_path):
     with pytest.raises(TableError, match=r"nowhere\.tsv: no such table"):
         read_checked_table(tmp_path / "nowhere.tsv", ROW, key="site")
+
+
+def patterns(schema, place=""):
+    """List the patterns of a schema that end where the text ends."""
+    if isinstance(schema, dict):
+        if str(schema.get("pattern", "")).endswith("$"):
+            yield place, schema
+        for key, below in schema.items():
+            yield from patterns(below, f"{place}.{key}")
+    elif isinstance(schema, list):
+        for below in schema:
+            yield from patterns(below, place)
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_a_line_feed_is_no_part_of_a_name(path):
+    sound = ["COI", "a b", "0" * 64]
+
+    for _, schema in patterns(read_schema(path)):
+        name = next(name for name in sound if not problems(name, schema))
+        assert problems(f"{name}\n", schema)
+
+
+@pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.name)
+def test_a_name_that_is_too_long_for_a_file_is_refused(path):
+    names = [schema for _, schema in patterns(read_schema(path)) if "A-Za-z" in schema["pattern"]]
+
+    for schema in names:
+        assert problems("A" * 300, schema)
+
+
+def test_the_message_of_a_long_name_is_short():
+    schema = {"properties": {"site": {"type": "string", "maxLength": 64}}}
+
+    (message,) = problems({"site": "A" * 5000}, schema)
+
+    assert "it has 5000 characters, but 64 are the most. Shorten it." in message
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf", "1e999", "1_000", "\u0663", "9" * 400])
+def test_only_numbers_are_numbers(tmp_path, cell):
+    path = tmp_path / "sites.tsv"
+    path.write_text(HEADER + f"COI\t{cell}\t{cell}\ttrue\n", encoding="utf-8")
+
+    with pytest.raises(TableError):
+        read_checked_table(path, ROW, key="site")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (float("nan"), r"'smoothing.fwhm_mm' is nan: every number must be finite"),
+        (float("inf"), r"'smoothing.fwhm_mm' is inf: every number must be finite"),
+        (0x1 << 40_000, r"'smoothing.fwhm_mm' is a number beyond 2\^63"),
+        ("x" * 10_000, r"text has 4096 characters at the most"),
+        ({None: 1}, r"is .*: .* is not of type 'number'"),
+    ],
+    ids=["nan", "inf", "40000 bits", "10000 characters", "key"],
+)
+def test_values_that_no_setting_can_have(value, reason):
+    config = {"kind": "phantom", "smoothing": {"fwhm_mm": value}}
+
+    with pytest.raises(ConfigError, match=reason):
+        check_config(config, SCHEMA, "config.yaml")
+
+
+def test_keys_that_are_no_text_are_named():
+    with pytest.raises(ConfigError, match=r"unknown key '1'.*unknown key 'None'"):
+        check_config({1: 2, None: 3, "kind": "phantom", "smoothing": {}}, SCHEMA, "config.yaml")
+
+
+def test_a_fraction_counts_nothing():
+    assert problems(10.0, {"type": "integer"})
+    assert not problems(10, {"type": "integer"})
+
+
+def test_settings_without_end_are_refused():
+    endless = {}
+    endless["kind"] = endless
+
+    with pytest.raises(ConfigError, match="40 levels deep"):
+        check_config(endless, SCHEMA, "config.yaml")

@@ -118,3 +118,33 @@ def test_an_unknown_ending_is_refused(tmp_path):
 
     with pytest.raises(TableError, match=r"series cannot be read from \.mat; use \.tsv"):
         read_series(str(tmp_path / "{participant_id}.mat"), "sub-07")
+
+
+def test_an_array_under_the_name_of_an_archive_is_refused(tmp_path, values):
+    np.save(tmp_path / "all.npy", values)
+    (tmp_path / "all.npy").rename(tmp_path / "all.npz")
+
+    with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
+        check_archive(tmp_path / "all.npz")
+    with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
+        read_series(str(tmp_path / "all.npz"), "sub-07")
+
+
+@pytest.mark.parametrize("values", [np.array(["1", "2"]), np.ones((3, 2)) * 1j])
+def test_an_array_of_anything_but_real_numbers_is_refused(tmp_path, values):
+    np.save(tmp_path / "s.npy", values)
+
+    with pytest.raises(TableError, match=r"s\.npy: an array of real numbers was needed"):
+        read_series(str(tmp_path / "s.npy"), "s")
+
+
+def test_columns_of_the_same_name_are_refused(tmp_path):
+    (tmp_path / "s.csv").write_text("A,B,A\n1,2,3\n")
+
+    with pytest.raises(TableError, match=r"s\.csv: columns 1 and 3 are both called 'A'"):
+        read_series(str(tmp_path / "s.csv"), "s")
+
+
+def test_a_name_too_long_for_a_file_has_none(tmp_path):
+    with pytest.raises(TableError, match="no such file"):
+        read_series(str(tmp_path / "{participant_id}.tsv"), "x" * 300)

@@ -58,3 +58,31 @@ def test_a_header_that_rounds_or_tells_nothing_is_let_pass(in_header):
 def test_a_header_that_tells_another_repetition_time_is_refused():
     with pytest.raises(SignalError, match=r"2\.502 s in the header .* 2\.5 s in a\.json, b\.json"):
         check_header(2.502, "bold.nii", 2.5, ["a.json", "b.json"])
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"[1]", "a JSON object was needed, found list"),
+        (b'{"RepetitionTime": 2, "RepetitionTime": 3}', "'RepetitionTime' stands twice"),
+        ('{"a": "caf\u00e9"}'.encode("latin-1"), "line 1: byte 0xE9 is not UTF-8"),
+        ("{}".encode("utf-16"), "it is in UTF-16"),
+        (b'{"a": ' + b"[" * 100_000, "cannot be read as JSON"),
+        (b'{"RepetitionTime": 1' + b"0" * 400 + b"}", "is not in numbers"),
+        (b'{"status": "failed"}', "its status is 'failed'"),
+        (b"{", "cannot be read as JSON"),
+    ],
+)
+def test_what_is_no_sidecar_is_refused_by_name(tmp_path, content, reason):
+    (tmp_path / "bold.json").write_bytes(content)
+
+    with pytest.raises(SignalError, match=rf"bold\.json: .*{reason}"):
+        read_timing(tmp_path / "bold.json")
+
+
+def test_a_byte_order_mark_and_values_that_nobody_needs_are_let_pass(tmp_path):
+    (tmp_path / "bold.json").write_bytes(
+        b'\xef\xbb\xbf{"RepetitionTime": 2, "x": NaN, "y": 1, "y": 1}'
+    )
+
+    assert read_timing(tmp_path / "bold.json").repetition_time == 2.0

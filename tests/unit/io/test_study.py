@@ -96,3 +96,58 @@ def test_every_mistake_between_the_tables_is_named_at_once(config):
         read_study(config, SCHEMAS, "config.yaml")
 
     assert len(str(caught.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("source", None, "'source' is None: None is not of type 'object'"),
+        ("source", ["phantom"], r"'source' is \['phantom'\]"),
+        ("source", "phantom", "'source' is 'phantom'"),
+        ("groups.controls", "mdd", "groups MDD, mdd differ only by case"),
+        ("groups.controls", "HC\n", r"'groups.controls' is 'HC\\n': it does not match"),
+        ("groups.controls", "H" * 300, "has 300 characters, but 64 are the most"),
+        ("source.dataset", {"COI": "a", "coi": "b"}, "source.dataset COI, coi differ only by case"),
+        ("source.dataset", {"C" * 300: "a"}, "has 300 characters"),
+        ("sites", "config", "config: no table can be read .it is a folder"),
+    ],
+)
+def test_names_and_sections_that_are_none(config, key, value, message):
+    set_key(config, key, value)
+
+    with pytest.raises(PflError, match=message):
+        read_study(config, SCHEMAS, "config.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("KUT", "coi", "sites.tsv: the sites COI, coi differ only by case"),
+        ("KUT", "COI ", "row 2: 'site' is 'COI ': it does not match"),
+        ("KUT", '"COI\n"', r"row 2: 'site' is 'COI\\n': it does not match"),
+        ("KUT", "K" * 300, "row 2: .* has 300 characters, but 64 are the most"),
+        ("KUT", '"KUT', "sites.tsv: no table can be read"),
+        ("Kyoto", "Ky\u014dto\x00", "zero byte"),
+    ],
+)
+def test_a_wrong_table_of_sites_is_refused(config, tmp_path, old, new, message):
+    text = Path(config["sites"]).read_text()
+    config["sites"] = str(tmp_path / "sites.tsv")
+    (tmp_path / "sites.tsv").write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    with pytest.raises(PflError, match=message):
+        read_study(config, SCHEMAS, "config.yaml")
+
+
+@pytest.mark.parametrize("table", ["sites", "rois"])
+@pytest.mark.parametrize(
+    ("encoding", "reason"),
+    [("latin-1", "line 1: byte 0xE9"), ("utf-16", "UTF-16"), (None, "empty")],
+)
+def test_a_table_in_another_encoding_is_refused(config, tmp_path, table, encoding, reason):
+    path = tmp_path / f"{table}.tsv"
+    path.write_bytes("sit\u00e9\tname\n".encode(encoding) if encoding else b"")
+    set_key(config, {"sites": "sites", "rois": "rois.table"}[table], str(path))
+
+    with pytest.raises(PflError, match=rf"{table}\.tsv: no table can be read \(.*{reason}"):
+        read_study(config, SCHEMAS, "config.yaml")

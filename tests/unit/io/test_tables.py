@@ -1,5 +1,7 @@
 """Tables come back as they were written, and a bad one is named."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,3 +86,87 @@ def test_what_is_no_table_is_refused_by_name(tmp_path, content):
 
     with pytest.raises(TableError, match=r"participants.tsv: no table can be read .* in UTF-8"):
         read_table(tmp_path / "participants.tsv")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("age\tsite\tage\n1\tA\t2\n", "columns 1 and 3 are both called 'age'. Rename"),
+        ("age\tsite\n1\n", "row 1 has 1 cells under 2 names"),
+        ("age\tsite\n1\tA\t2\n2\tB\t3\n", "row 1 has 3 cells under 2 names"),
+        ('age\tsite\n1\t"A\n2\tB\n', r"line 3: unexpected end of data"),
+        ('age\tsite\n1\t"A"x\n', "line 2: .* expected after"),
+        ("age\tsite\n1\tA\0\n", "line 2: there is a zero byte"),
+        ("age\n" + "9" * 400 + "\n", "row 1 has a number of more than 300 digits"),
+        ("age\tsite\n1\tA\n".encode("utf-16"), "it is in UTF-16"),
+        ("age\tsite\n1\tcaf\u00e9\n".encode("latin-1"), "line 2: byte 0xE9 is not UTF-8"),
+        (b"\n\n", "it is empty"),
+    ],
+)
+def test_what_would_be_repaired_in_silence_is_refused(tmp_path, content, reason):
+    data = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "t.tsv").write_bytes(data)
+
+    with pytest.raises(TableError, match=r"t\.tsv: .*" + reason):
+        read_table(tmp_path / "t.tsv")
+
+
+def test_what_is_no_file_is_no_table(tmp_path):
+    (tmp_path / "loop.tsv").symlink_to(tmp_path / "loop.tsv")
+    os.mkfifo(tmp_path / "pipe.tsv")
+
+    for name, reason in {
+        ".": "it is a folder",
+        "loop.tsv": "Too many levels of symbolic links",
+        "pipe.tsv": "it is a pipe or a device",
+        "x" * 300: "File name too long",
+        "no/where.tsv": "no such table",
+    }.items():
+        with pytest.raises(TableError, match=reason):
+            read_table(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbfsite\tage\nA\t1\n", b"site\tage\rA\t1\r", b"site\tage\r\nA\t1\r\n\r\n"],
+)
+def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path, content):
+    (tmp_path / "t.tsv").write_bytes(content)
+
+    assert read_table(tmp_path / "t.tsv").to_dict("list") == {"site": ["A"], "age": [1]}
+
+
+FORMULAS = ["=1+1", "+cmd", "-x", "@SUM(A1)", "\t=1", " -2+3", "-1_0", "\uff1d1", "'=1", "''@x"]
+HARMLESS = ["-0.5", "-1e3", "+3", "-.5", "-inf", "-", "+", "PreCG.L", "it's", "'quoted'", "a=1"]
+
+
+def test_a_spreadsheet_finds_no_formula_in_our_tables(tmp_path):
+    cells = [*FORMULAS, *HARMLESS]
+    table = pd.DataFrame({"note": cells, "=SUM(A1)": 1, "x": -0.5})
+
+    write_table(table, tmp_path / "t.tsv", index=False)
+
+    header, *lines = (tmp_path / "t.tsv").read_text().splitlines()
+    written = [line.split("\t1\t")[0].strip('"') for line in lines]
+    assert header == "note\t'=SUM(A1)\tx"
+    assert written[: len(FORMULAS)] == [f"'{cell}" for cell in FORMULAS]
+    assert written[len(FORMULAS) :] == HARMLESS
+    assert lines[0].endswith("\t-0.5")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.tsv"), table)
+
+
+def test_labels_that_look_like_formulas_come_back(tmp_path):
+    labels = ["=a", "-b", "'=c"]
+    relmat = pd.DataFrame(np.eye(3), index=labels, columns=labels)
+    people = pd.DataFrame({"participant_id": ["@x", "+y"], "=site": ["-1", "-a"]})
+    write_table(relmat, tmp_path / "relmat.tsv")
+    write_table(people, tmp_path / "people.tsv", index=False)
+
+    assert read_relmat(tmp_path / "relmat.tsv").index.tolist() == labels
+    pd.testing.assert_frame_equal(read_table(tmp_path / "people.tsv", text=["=site"]), people)
+
+
+def test_a_carriage_return_in_a_cell_begins_no_row(tmp_path):
+    write_table(pd.DataFrame({"note": ["a\r=1"], "n": [1]}), tmp_path / "t.tsv", index=False)
+
+    assert read_table(tmp_path / "t.tsv")["note"].tolist() == ["a\n=1"]

@@ -7,6 +7,7 @@ import pytest
 
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.anatomical import AnatomicalSteps, prepare_anatomy
+from notears_pfl.preproc.cautions import unlisted_figures
 from notears_pfl.preproc.methods import anatomical_methods
 from notears_pfl.preproc.options import NormaliseOptions
 from notears_pfl.preproc.resample import Grid, downsample
@@ -47,6 +48,7 @@ def test_brain_tissues_and_quality_of_a_head(head):
     assert not anatomy.quality["already_stripped"]
     assert anatomy.quality["template_agreement"]["diffeomorphic"] > 0.9
     assert anatomy.quality["smallest_jacobian"] == 1
+    assert unlisted_figures(anatomy.quality) == []
     total = anatomy.tissues.sum(axis=0)
     assert np.all((np.abs(total - 1) < 1e-4) | (total == 0))
     # The mask has a margin of fluid that the toy does not count as brain.

@@ -3,17 +3,19 @@
 Programs stand in for themselves as scripts that write a known answer.
 """
 
+import shutil
 import sys
 from importlib.util import find_spec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import nibabel as nib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.errors import ConfigError, SignalError
+from notears_pfl.errors import ConfigError, OutOfMemoryError, SignalError, StorageError
 from notears_pfl.geometry import rigid_matrix, transform
+from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.preproc.choice import anatomical_engines, functional_engines
 from notears_pfl.preproc.external import map_from_lps, map_from_positions, world_from_fsl
 from notears_pfl.preproc.options import RealignOptions
@@ -160,6 +162,42 @@ def test_a_program_that_fails_or_leaves_no_file_fails_the_subject(program, code)
     with (
         anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps,
         pytest.raises(SignalError, match=r"program of preproc\.engine\.brain failed"),
+    ):
+        steps.find_brain(np.ones((3, 3, 3)), AFFINE)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "words"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", OutOfMemoryError, "Killed, as a rule for want of"),
+        ("sys.exit('std::bad_alloc')", OutOfMemoryError, "Out of memory"),
+        ("sys.exit('fwrite: No space left on device')", StorageError, "Free some space"),
+    ],
+)
+def test_a_program_that_the_machine_failed_fails_the_job_not_the_subject(
+    program, tmp_path, code, kind, words
+):
+    program("bet", code)
+    report = tmp_path / "report.json"
+
+    with (
+        pytest.raises(kind, match=rf"^sub-01_T1w\.nii: .*preproc\.engine\.brain: .*{words}"),
+        mark_failure(report, []),
+        naming("sub-01_T1w.nii"),
+        anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps,
+    ):
+        steps.find_brain(np.ones((3, 3, 3)), AFFINE)
+
+    assert not report.exists()
+
+
+def test_a_program_that_fails_on_a_full_disk_fails_the_job(program, monkeypatch):
+    program("bet", "sys.exit('it just failed')")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+
+    with (
+        pytest.raises(StorageError, match=r"the disk is full. Free some space .*just failed"),
+        anatomical_engines({**OWN_ANATOMY, "brain": "fsl"}) as steps,
     ):
         steps.find_brain(np.ones((3, 3, 3)), AFFINE)
 

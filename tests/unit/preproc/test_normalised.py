@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
+from notears_pfl.preproc.cautions import unlisted_figures, with_cautions
 from notears_pfl.preproc.confounds import friston24
 from notears_pfl.preproc.normalised import non_steady_volumes, prepare_normalised_run
 from notears_pfl.preproc.options import MOTION
@@ -68,6 +69,8 @@ def test_figures_are_the_direct_ones_or_none_with_a_reason(direct, derivatives):
     nothing = {name for name, value in figures.items() if value is None}
     assert nothing == set(figures["why_none"])
     assert {"bold_t1w_agreement", "template_agreement"} <= nothing
+    assert unlisted_figures(figures) == unlisted_figures(direct_figures) == []
+    assert with_cautions(figures)["cautions"] == []
     jenkinson = np.linspace(0.1, 0.2, len(derivatives[2]) - 1)[N_EARLY:]
     assert figures["mean_fd_jenkinson_mm"] == pytest.approx(jenkinson.sum() / figures["n_volumes"])
 

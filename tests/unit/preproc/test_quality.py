@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.errors import NotConvergedWarning
 from notears_pfl.geometry import rigid_matrix
-from notears_pfl.preproc.cautions import warned_cautions
 from notears_pfl.preproc.quality import (
     displacement_jenkinson,
     displacement_power,
@@ -47,13 +45,3 @@ def test_temporal_snr_is_mean_over_deviation(rng):
     series = np.column_stack([1000 + 10 * rng.normal(size=5000), np.zeros(5000)])
 
     assert_allclose(temporal_snr(series), [100, 0], rtol=0.05)
-
-
-def test_a_step_that_did_not_converge_is_warned_of_and_one_by_another_program_is_not():
-    figures = {"motion_converged": False, "bold_t1w_converged": None}
-
-    with pytest.warns(NotConvergedWarning, match="head motion did not converge") as caught:
-        cautions = warned_cautions(figures)
-
-    assert len(caught) == len(cautions) == 1
-    assert warned_cautions(dict.fromkeys(figures, True)) == []

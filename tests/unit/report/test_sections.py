@@ -102,13 +102,20 @@ def test_quality_marks_what_is_beyond_a_limit_and_links_to_each_page(findings):
     assert table.rows[-1][3].text == "failed"
 
 
-def test_subjects_with_a_step_that_did_not_converge_are_named_at_a_glance(findings):
+def test_subjects_with_cautions_are_counted_at_a_glance_and_marked_in_the_table(findings):
     reports = {name: {"status": "ok", "cautions": []} for name in findings.reports}
-    reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The registration did not converge"]}
+    reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The brain has 703 ml.", "Look."]}
+    cautioned = toy_findings(reports=reports)
 
-    careful = " ".join(glance_section(toy_findings(reports=reports)).content["careful"])
+    careful = " ".join(glance_section(cautioned).content["careful"])
+    quality = quality_section(cautioned).content
 
-    assert "did not converge in 1 of 24 subjects (sub-COIHC002)" in careful
+    assert "calls for a look at 1 of 24 subjects (sub-COIHC002)" in careful
+    assert quality["n_cautioned"] == 1
+    told = {row[0].order: row[-1] for row in quality["subjects"].rows}
+    assert told["sub-COIHC002"].text == "The brain has 703 ml. Look."
+    assert [name for name, cell in told.items() if cell.flagged] == ["sub-COIHC002"]
+    assert quality_section(findings).content["n_cautioned"] == 0
 
 
 def test_who_was_never_processed_has_no_page_to_link_to():

@@ -95,12 +95,12 @@ def _careful(findings: Findings) -> Iterator[str]:
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
         yield f"{len(out)} of {len(findings.cohort)} people were left out, each with a reason."
-    warned = [name for name, report in findings.reports.items() if report.get("cautions")]
+    warned = [name for name in findings.reports if findings.cautions_on(name)]
     if warned:
         named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")
         yield (
-            f"A step of preprocessing did not converge in {len(warned)} of "
-            f"{len(findings.reports)} subjects ({named}): look at their pages."
+            f"Preprocessing calls for a look at {len(warned)} of {len(findings.reports)} subjects "
+            f"({named}): a figure is unusual, or a step did not converge. Their pages tell which."
         )
     yield from _imbalance(findings.tables["table_one"])
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}

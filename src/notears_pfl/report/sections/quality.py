@@ -44,6 +44,7 @@ def quality_section(findings: Findings) -> Section:
         {
             "subjects": _table(findings, shown, flags),
             "n_outliers": int(any_flag.sum()),
+            "n_cautioned": sum(bool(findings.cautions_on(name)) for name in findings.reports),
             "n_failed": int(cohort["failure"].notna().sum()),
             "n_subjects": len(cohort),
             "has_images": findings.has_images,
@@ -79,8 +80,10 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
         for figure in shown:
             made = cell(_number(subject[figure]), FIGURES[figure][1])
             row.append(Cell(made.text, made.order, bool(flags[figure].iloc[place])))
+        cautions = findings.cautions_on(name)
+        row.append(Cell(" ".join(cautions), flagged=True) if cautions else cell(None))
         rows.append(row)
-    columns += [Column(FIGURES[name][0], numeric=True) for name in shown]
+    columns += [Column(FIGURES[name][0], numeric=True) for name in shown] + [Column("cautions")]
     caption = f"Quality of every subject (n = {len(cohort)})"
     filters = ("site", "group", "status")
     return PageTable("subjects", caption, columns, rows, interactive=True, filters=filters)

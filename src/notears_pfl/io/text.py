@@ -1,0 +1,65 @@
+"""Read the text of a user's file, whatever the file turns out to be."""
+
+import codecs
+import os
+import stat
+from pathlib import Path
+
+from notears_pfl.io.machine import machine_error
+
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+LONGEST_SHOWN = 200
+
+
+class UnreadableError(Exception):
+    """A file has no text to read; the reason is for the caller's own error."""
+
+
+class MissingError(UnreadableError):
+    """There is no such file."""
+
+
+def read_text(path: str | Path) -> str:
+    """Read a file as UTF-8; a byte order mark is left out.
+
+    Folders, pipes and devices are refused before they are opened: some of them never end.
+    """
+    try:
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind):
+            what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
+            msg = f"it is {what}, where a file was needed"
+            raise UnreadableError(msg)
+        data = Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise MissingError from error
+    except (MemoryError, OSError, ValueError) as error:
+        if blamed := machine_error(error, path, "read"):
+            raise blamed from error
+        # Paths, too, can be none: a zero byte, or what stands for no character, is a ValueError.
+        reason = error.strerror if isinstance(error, OSError) else "its path is not valid"
+        raise UnreadableError(reason) from error
+    return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith(UTF16):
+        msg = "it is in UTF-16 or UTF-32"
+        raise UnreadableError(msg)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        msg = f"line {line}: byte 0x{data[error.start]:02X} is not UTF-8"
+        raise UnreadableError(msg) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        msg = f"line {line}: there is a zero byte, which no text has"
+        raise UnreadableError(msg)
+    return text
+
+
+def shortened(value: object) -> str:
+    """Show a value of the user's: as Python writes it, and not too long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"

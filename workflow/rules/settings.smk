@@ -1,0 +1,47 @@
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+# A job has one core. Linear algebra on more would fight over them, and round differently.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+# Not the folder of the main Snakefile: the workflow may be a module of another one.
+ROOT = Path(str(workflow.current_basedir)).parents[1]
+SRC = ROOT / "src"
+# Inside a conda environment the package is not installed; its sources are beside the Snakefile.
+sys.path.insert(0, str(SRC))
+
+from snakemake.exceptions import WorkflowError
+
+# Jobs may have environments of their own; the plan is made in Snakemake's Python.
+PLANNING = {
+    "jsonschema": "jsonschema",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "yaml": "pyyaml",
+}
+LACKING = [package for module, package in PLANNING.items() if find_spec(module) is None]
+if LACKING:
+    raise WorkflowError(
+        f"{sys.executable}: the Python that runs Snakemake needs {', '.join(PLANNING.values())} "
+        f"to plan a study, with --use-conda as well; it lacks {', '.join(LACKING)}. Install what "
+        f"is missing: {sys.executable} -m pip install {' '.join(LACKING)}"
+    )
+
+from notears_pfl.errors import PflError
+from notears_pfl.io.study import check_settings_file
+
+# Before Snakemake merges them: of two equal keys it takes the last in silence, and a file that is
+# not text ends it without a word on which file that is.
+SETTINGS = [*workflow.configfiles]
+if not workflow.modifier.skip_configfile:
+    SETTINGS.append("config/config.yaml")
+
+try:
+    for path in SETTINGS if workflow.is_main_process else []:
+        if os.path.exists(path):
+            check_settings_file(path)
+except PflError as error:
+    raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
