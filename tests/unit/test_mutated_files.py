@@ -20,7 +20,7 @@ from notears_pfl.errors import PflError
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.protocol import KINDS, check_answer, check_request
 from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.site_data import load_site
 from notears_pfl.federated.study import read_federation
 from notears_pfl.ingest.datasets import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.ingest.participants import sites_with_both_groups
@@ -33,7 +33,7 @@ from notears_pfl.io.settings import read_settings
 from notears_pfl.io.sidecars import read_timing
 from notears_pfl.io.study import read_study
 from notears_pfl.io.tables import read_relmat, write_table
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow/schemas"
@@ -520,7 +520,7 @@ def test_the_samples_of_a_site(tmp_path, rng):
         damage(folder.pick(rng, ["cohort.tsv", *series]), rng)
         return rules, "COI", plan
 
-    assert survey("samples", bring_samples, prepare)
+    assert survey("samples", load_site, prepare)
 
 
 def test_messages(rng):

@@ -260,7 +260,7 @@ def test_a_cohort_or_series_that_the_workflow_did_not_write_are_refused(site_fil
     (tmp_path / "series/sub-2.tsv").write_text("A\tB\n1\t2\n")
 
     with pytest.raises(TableError, match=r"sub-2\.tsv: 1 ROIs have no column of numbers \(C\)"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
     (tmp_path / "cohort.tsv").write_text("participant_id\tsite\nsub-2\tCOI\n")
     with pytest.raises(TableError, match=r"cohort\.tsv: no column group, split"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
