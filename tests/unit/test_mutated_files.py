@@ -20,14 +20,14 @@ from notears_pfl.errors import PflError
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.protocol import KINDS, check_answer, check_request
 from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.site_data import load_site
 from notears_pfl.federated.study import read_federation
 from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.series_files import read_series
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.sidecars import read_timing
 from notears_pfl.io.tables import read_relmat, write_table
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.study.configuration import read_tables
 from notears_pfl.study.participants import sites_with_both_groups
@@ -519,7 +519,7 @@ def test_the_samples_of_a_site(tmp_path, rng):
         damage(folder.pick(rng, ["cohort.tsv", *series]), rng)
         return rules, "COI", plan
 
-    assert survey("samples", bring_samples, prepare)
+    assert survey("samples", load_site, prepare)
 
 
 def test_messages(rng):

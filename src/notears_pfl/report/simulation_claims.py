@@ -6,7 +6,7 @@ The paper's NOTEARS-PFL has the chain penalty; the edge-wise one is ours and sta
 import pandas as pd
 
 from notears_pfl.report.simulation_figures import DESIGN_LABELS, METHOD_LOOKS, METRIC_LABELS
-from notears_pfl.simulate.summary import LOWER_IS_BETTER
+from notears_pfl.simulate.metrics import LOWER_IS_BETTER
 
 OURS = ("pfl_chain", "pfl_edgewise")
 BASELINES = ["sig", "avg", "admm"]

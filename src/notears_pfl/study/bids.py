@@ -41,13 +41,13 @@ def enrol_datasets(
     check_folders(_datasets(source).values())
     paths = _participants_tables(source)
     rest, problems = _rows_of_no_dataset(source, groups)
-    # A folder of theirs may be in any dataset.
-    siteless = set(rest["folder"][rest["site"] == UNKNOWN])
+    # Subjects without a site may have their folder in any dataset.
+    without_site = set(rest["folder"][rest["site"] == UNKNOWN])
     for site, root in _datasets(source).items():
         tree, path = BidsTree(root), paths[str(root)]
         table, wrong = read_participants(path, source, site, groups, _sharing(source))
-        table, strangers = _with_strangers(table, tree, site, path, siteless)
-        wrong |= strangers
+        table, unlisted = _with_unlisted_subjects(table, tree, site, path, without_site)
+        wrong |= unlisted
         if source["prefix_site"]:
             table["participant_id"] = _with_site(table)
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
@@ -214,19 +214,19 @@ def _with_site(table: pd.DataFrame) -> pd.Series:
     return "sub-" + table["site"] + table["folder"].str[4:]
 
 
-def _with_strangers(
+def _with_unlisted_subjects(
     table: pd.DataFrame, tree: BidsTree, site: str, path: str, known: set[str]
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Add those who have a folder but no row, with that for a problem; ``known`` have a row."""
-    strangers = sorted(set(tree.subjects()) - set(table["folder"]) - known)
+    """Add subjects with a folder but no row, and say so; ``known`` have a row elsewhere."""
+    unlisted = sorted(set(tree.subjects()) - set(table["folder"]) - known)
     first = int(table.index.max()) + 1 if len(table) else 0
-    numbers = range(first, first + len(strangers))
+    numbers = range(first, first + len(unlisted))
     rows = pd.DataFrame(
-        {"participant_id": strangers, "folder": strangers, "site": site or UNKNOWN},
+        {"participant_id": unlisted, "folder": unlisted, "site": site or UNKNOWN},
         index=numbers,
         dtype=object,
     ).assign(group=UNKNOWN)
-    joined = pd.concat([table, rows]) if strangers else table
+    joined = pd.concat([table, rows]) if unlisted else table
     problems = {row: [f"has a folder in {tree.root} but no row in {path}"] for row in numbers}
     return joined.assign(dataset=str(tree.root), unasked=""), problems
 

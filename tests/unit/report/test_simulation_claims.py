@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.report.simulation_claims import ADVANTAGE, BEST, DECLINE, ERRORS, paper_claims
-from notears_pfl.simulate.summary import METRICS, wins
+from notears_pfl.simulate.metrics import METRICS, wins
 
 METHODS = ("pfl_edgewise", "pfl_chain", "sig", "avg", "admm")
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from notears_pfl.report.simulation_figures import METHOD_LOOKS, METRIC_LABELS, simulation_figure
-from notears_pfl.simulate.methods import METHODS
-from notears_pfl.simulate.settings import EXPERIMENTS
-from notears_pfl.simulate.summary import METRICS
+from notears_pfl.simulate.experiments import METHODS
+from notears_pfl.simulate.metrics import METRICS
+from notears_pfl.simulate.sites import EXPERIMENTS
 
 
 @pytest.fixture

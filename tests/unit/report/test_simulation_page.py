@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from notears_pfl.report.simulation_page import simulation_page
-from notears_pfl.simulate.methods import METHODS
-from notears_pfl.simulate.summary import METRICS, cost, wins
+from notears_pfl.simulate.experiments import METHODS
+from notears_pfl.simulate.metrics import METRICS, cost, wins
 
 METHOD_SETTINGS = {
     "threshold": 0.3,

@@ -131,7 +131,7 @@ def _fits(findings: Findings) -> PageTable:
     )
     return page_table(
         "certificates",
-        "Certificates of convergence",
+        "Certificates of convergence (– : edgewise networks do not depend on the order of sites)",
         rows,
         {
             "group": "group", "converged": "converged", "rounds": "rounds",

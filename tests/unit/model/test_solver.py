@@ -1,4 +1,4 @@
-"""Rounds between centre and sites solve the problem they state, and write its value down."""
+"""Rounds solve the problem that they state and record its value; samples decide what is an edge."""
 
 from itertools import pairwise
 
@@ -8,12 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl import NotearsPFL
-from notears_pfl.model.admm import Joint, Log, refit
-from notears_pfl.model.federation import Federation, in_process
-from notears_pfl.model.local import site_from_samples
-from notears_pfl.model.options import Options, Parameters
-from notears_pfl.model.order import respecting
-from notears_pfl.model.penalties import penalty_terms, row_scale
+from notears_pfl.model.coordinator import respecting
+from notears_pfl.model.federation import LocalSites, site_from_samples
+from notears_pfl.model.problem import Parameters, penalty_terms, row_scale
+from notears_pfl.model.solver import ConsensusProblem, Log, Options, refit, strong_edges
 
 PROBLEMS = pytest.mark.parametrize(
     ("penalty", "parameters"),
@@ -47,12 +45,12 @@ def problem_of(penalty, parameters, samples, W, allowed):
 def test_refit_agrees_with_cvxpy(samples, penalty, parameters, rng):
     few = [x[:40, :5] for x in samples]
     orders = [rng.permutation(5) for _ in few]
-    sites = in_process([site_from_samples(x, center=True) for x in few])
+    sites = LocalSites([site_from_samples(x, demean=True) for x in few])
     terms = penalty_terms(penalty, parameters)
     D = row_scale(terms, np.array([x.var(axis=0) for x in few]))
 
-    joint = Joint(Federation(sites, (0, 1, 2)), terms, D, noise=1.0)
-    found = refit(joint, orders, Options(tol=1e-7, max_rounds=3000), Log()).Z[0]
+    problem = ConsensusProblem(sites, terms, D, noise=1.0)
+    found = refit(problem, orders, Options(tol=1e-7, max_rounds=3000), Log()).Z[0]
 
     allowed = respecting(orders)
     W = [cp.Variable((5, 5)) for _ in few]
@@ -78,3 +76,28 @@ def test_the_last_objective_is_that_of_the_weights(samples, penalty, parameters)
         respecting(list(model.order_)),
     ).value  # fmt: skip
     assert_allclose(model.history_.objective[-1], expected, rtol=1e-5)
+
+
+def judged(weights, n, threshold=0.3):
+    """Judge one edge's weights at as many sites."""
+    Z = np.array(weights, dtype=float)[:, None, None]
+    return strong_edges(Z, np.array(n), threshold)[:, 0, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("weights", "n", "expected"),
+    [
+        ([0.31, 0.29], [10**6, 10**6], [True, False]),
+        ([0.31, 0.29], [5, 5], [False, False]),
+        ([1.0, 0.25, 1.0], [10**6] * 3, [True, False, True]),
+        ([1.0, 0.25, 1.0], [5] * 3, [True, True, True]),
+        ([1.0, 0.0, 1.0], [5] * 3, [True, False, True]),
+    ],
+    ids=["large samples", "small samples ask more", "alone", "steadied by others", "never zero"],
+)
+def test_strong_edges_lean_on_other_sites_when_samples_are_few(weights, n, expected):
+    assert judged(weights, n) == expected
+
+
+def test_threshold_zero_keeps_every_weight():
+    assert judged([1e-9, 0.0], [2, 2], threshold=0) == [True, False]

@@ -6,15 +6,20 @@ from numpy.testing import assert_array_equal
 
 from notears_pfl import NotearsPFL
 from notears_pfl.baselines import notears
+from notears_pfl.baselines.equal_sparsity import (
+    ComparisonOptions,
+    _sig,
+    compare_draw,
+    learn_all,
+    strongest,
+)
 from notears_pfl.baselines.granger import granger
-from notears_pfl.compare.draw import compare_draw
-from notears_pfl.compare.methods import MethodOptions, _sig, learn_all, strongest
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.problem import is_acyclic
 from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples
+from notears_pfl.simulate.sites import draw_samples
 
 BASELINES = ("sig", "ges", "pc", "granger")
-OPTIONS = MethodOptions({"threshold": 0.3}, max_condition=2, lag=1, kind="conditional")
+OPTIONS = ComparisonOptions({"threshold": 0.3}, max_condition=2, lag=1, kind="conditional")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +45,7 @@ def test_every_method_has_the_edges_of_notears_pfl_site_by_site(learned):
 
 
 def test_sig_has_as_many_edges_where_notears_pfl_keeps_weak_ones(sites):
-    dense = MethodOptions(
+    dense = ComparisonOptions(
         {"lambda1": 0.0, "lambda2": 0.0, "threshold": 0.01}, max_condition=2, lag=1, kind="pairwise"
     )
 
@@ -95,7 +100,7 @@ def test_sig_lowers_its_weight_only_where_a_site_has_too_few_edges(sites):
     x = [np.concatenate(subjects) for subjects in sites]
     m = np.count_nonzero(NotearsPFL(lambda2=0, threshold=0).fit(x[:1]).weights_)
 
-    networks = _sig(sites, x, [m, 25], OPTIONS)
+    networks = [_sig(site, n, OPTIONS) for site, n in zip(sites, [m, 25], strict=True)]
 
     alone, dense = (
         NotearsPFL(lambda1=lambda1, lambda2=0, threshold=0).fit([samples]).weights_[0]
@@ -137,7 +142,7 @@ def test_the_strongest_are_positive_and_ties_go_by_order():
 
 
 def test_no_edges_at_all_is_met_too(sites):
-    huge = MethodOptions({"threshold": 9}, max_condition=2, lag=1, kind="conditional")
+    huge = ComparisonOptions({"threshold": 9}, max_condition=2, lag=1, kind="conditional")
 
     learned = learn_all(sites, BASELINES, huge)
 

@@ -12,7 +12,7 @@ from notears_pfl.federated.messages import Message
 from notears_pfl.federated.protocol import KINDS, check_answer
 from notears_pfl.federated.rules import RefusedError, read_rules
 from notears_pfl.federated.runs import LEDGER, record_run
-from notears_pfl.federated.samples import bring_samples, subjects_of_a_part
+from notears_pfl.federated.site_data import load_site, subjects_of_a_part
 
 ROIS = ["A", "B", "C"]
 PLAN = {"group": "MDD", "rois": ["A", "C"], "scale": "subject", "estimator": {}}
@@ -61,22 +61,22 @@ def site_file(tmp_path, settings, rng):
 
 
 def test_a_site_brings_its_discovery_subjects_of_the_group(site_file, tmp_path):
-    brought = bring_samples(read_rules(site_file()), "COI", PLAN)
+    loaded = load_site(read_rules(site_file()), "COI", PLAN)
 
     paths = {f"sub-{i}": tmp_path / f"series/sub-{i}.tsv" for i in range(4)}
     series = {name: pd.read_csv(path, sep="\t")[["A", "C"]] for name, path in paths.items()}
     x = site_samples(series, "subject").x
-    assert np.allclose(brought.site.describe().variances, x.var(axis=0))
-    assert brought.counts["subjects"] == 4
-    assert brought.counts["samples"] == 120
-    check_answer("plan", brought.counts, 2)
+    assert np.allclose(loaded.site.describe().variances, x.var(axis=0))
+    assert loaded.counts["subjects"] == 4
+    assert loaded.counts["samples"] == 120
+    check_answer("plan", loaded.counts, 2)
 
 
 def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
     rules = read_rules(site_file(minimum_subjects=5))
 
     with pytest.raises(RefusedError, match="at least 5 subjects here") as raised:
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
 
     assert "4" not in str(raised.value)
 
@@ -85,9 +85,9 @@ def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
 def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_folds):
     """Thirds of four subjects have one and a third each; by default a part needs five."""
     allowed = {} if least is None else {"minimum_fold_subjects": least}
-    site = bring_samples(read_rules(site_file(**allowed)), "COI", PLAN).site
+    site = load_site(read_rules(site_file(**allowed)), "COI", PLAN).site
 
-    exact = bring_samples(read_rules(site_file(minimum_fold_subjects=0)), "COI", PLAN).site
+    exact = load_site(read_rules(site_file(minimum_fold_subjects=0)), "COI", PLAN).site
     assert site.describe().has_samples == has_folds
     assert site.describe().variances.tobytes() == exact.describe().variances.tobytes()
 
@@ -107,16 +107,16 @@ def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
 
 def test_a_site_of_another_name_has_no_subjects(site_file):
     with pytest.raises(RefusedError, match="at least 3 subjects"):
-        bring_samples(read_rules(site_file()), "KUT", PLAN)
+        load_site(read_rules(site_file()), "KUT", PLAN)
 
 
 def test_a_site_with_noise_tells_only_what_is_private(site_file):
     noise = {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}
     rules = read_rules(site_file(top={"noise": noise}))
 
-    first, second = (bring_samples(rules, "COI", PLAN) for _ in range(2))
+    first, second = (load_site(rules, "COI", PLAN) for _ in range(2))
 
-    exact = bring_samples(read_rules(site_file()), "COI", PLAN).site.describe()
+    exact = load_site(read_rules(site_file()), "COI", PLAN).site.describe()
     described = first.site.describe()
     assert not np.allclose(described.variances, exact.variances)
     assert described.variances.tobytes() == second.site.describe().variances.tobytes()
@@ -131,33 +131,33 @@ def test_a_site_with_noise_tells_only_what_is_private(site_file):
 def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
     """Other ROIs weigh subjects by other variances: many lists would tell single subjects."""
     rules = read_rules(site_file(scales=["subject", "roi"]))
-    bring_samples(rules, "COI", PLAN)
-    bring_samples(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
+    load_site(rules, "COI", PLAN)
+    load_site(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
 
     with pytest.raises(RefusedError, match=r"other ROIs.*remove group-MDD_release.txt"):
-        bring_samples(rules, "COI", {**PLAN, **change})
+        load_site(rules, "COI", {**PLAN, **change})
 
     (tmp_path / "records/group-MDD_release.txt").unlink()
-    assert bring_samples(rules, "COI", {**PLAN, **change}).counts["subjects"] == 4
+    assert load_site(rules, "COI", {**PLAN, **change}).counts["subjects"] == 4
 
 
 def test_a_group_that_changed_between_runs_is_refused(site_file, tmp_path):
     """The difference of both runs would be the covariance of the subject who left."""
     rules = read_rules(site_file())
-    bring_samples(rules, "COI", PLAN)
+    load_site(rules, "COI", PLAN)
     cohort = pd.read_csv(tmp_path / "cohort.tsv", sep="\t")
     cohort.iloc[1:].to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
 
     with pytest.raises(RefusedError, match="was answered for before"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
 
 
 def test_other_rois_are_a_second_release_and_refused(site_file):
     rules = read_rules(site_file(top={"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}))
-    bring_samples(rules, "COI", PLAN)
+    load_site(rules, "COI", PLAN)
 
     with pytest.raises(FederatedError, match="were released before"):
-        bring_samples(rules, "COI", {**PLAN, "rois": ["A", "B"]})
+        load_site(rules, "COI", {**PLAN, "rois": ["A", "B"]})
 
 
 NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
@@ -176,7 +176,7 @@ def test_noise_on_what_was_sent_without_is_refused(site_file, kind):
     answered(read_rules(site_file()), "january", kind, "MDD")
 
     with pytest.raises(RefusedError, match="without noise left this site in run january"):
-        bring_samples(read_rules(site_file(top=NOISE)), "COI", PLAN)
+        load_site(read_rules(site_file(top=NOISE)), "COI", PLAN)
 
 
 def test_noise_after_a_run_of_unknown_rules_is_refused(site_file):
@@ -184,7 +184,7 @@ def test_noise_after_a_run_of_unknown_rules_is_refused(site_file):
     Ledger(rules.records / LEDGER, "old").write("out", "MDD", Message("answer", 1, 1), "step", 9)
 
     with pytest.raises(RefusedError, match="in run old"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
 
 
 @pytest.mark.parametrize(("top", "kind", "group"), [
@@ -195,9 +195,9 @@ def test_noise_after_a_run_of_unknown_rules_is_refused(site_file):
 def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, group):
     answered(read_rules(site_file(top=top)), "january", kind, group)
 
-    brought = bring_samples(read_rules(site_file(top=NOISE)), "COI", PLAN)
+    loaded = load_site(read_rules(site_file(top=NOISE)), "COI", PLAN)
 
-    assert brought.counts["noise"] == NOISE["noise"]
+    assert loaded.counts["noise"] == NOISE["noise"]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_cohort_or_series_that_the_workflow_did_not_write_are_refused(site_fil
     (tmp_path / "series/sub-2.tsv").write_text("A\tB\n1\t2\n")
 
     with pytest.raises(TableError, match=r"sub-2\.tsv: 1 ROIs have no column of numbers \(C\)"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)
     (tmp_path / "cohort.tsv").write_text("participant_id\tsite\nsub-2\tCOI\n")
     with pytest.raises(TableError, match=r"cohort\.tsv: no column group, split"):
-        bring_samples(rules, "COI", PLAN)
+        load_site(rules, "COI", PLAN)

@@ -5,7 +5,7 @@ import pytest
 
 from notears_pfl import NotearsPFL
 from notears_pfl.errors import InputError
-from notears_pfl.model.checks import checked_moments
+from notears_pfl.model.estimator import checked_moments
 
 
 def tables(rng, *shapes):
@@ -95,8 +95,8 @@ def test_moments_of_fewer_samples_than_rois_pass_in_single_precision_too(rng):
 
     (checked,) = checked_moments([(U, np.float64(20))])
 
-    np.testing.assert_array_equal(checked[0], U)
-    assert checked[1] == 20
+    np.testing.assert_array_equal(checked.U, U)
+    assert checked.n == 20
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,26 @@
-"""Every prox is the minimiser that it claims to be."""
+"""Every prox is the minimiser that it claims to be; h is zero on DAGs, and 2 Z∘G its gradient."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import approx_fprime
 
-from notears_pfl.model.options import Parameters
-from notears_pfl.model.penalties import (
+from notears_pfl.model.problem import (
     L1,
     EdgeGroup,
     GroupFused,
+    LogDeterminant,
+    Parameters,
+    TraceExponential,
+    acyclic_threshold,
     fuses_completely,
     group_fused_prox,
+    is_acyclic,
     penalty_terms,
 )
 
+BOTH = pytest.mark.parametrize("h", [TraceExponential(), LogDeterminant()])
 K, d = 4, 3
 EVERYWHERE = np.ones((K, d, d), dtype=bool)
 TERMS = [L1(0.4), EdgeGroup(0.5, 0.0), EdgeGroup(0.5, 0.8), EdgeGroup(0.2, 3.0), GroupFused(0.9)]
@@ -114,3 +120,62 @@ def test_full_fusion_is_recognised_at_its_threshold():
 )
 def test_a_penalty_is_the_sum_of_its_terms(name, parameters, expected):
     assert penalty_terms(name, Parameters(*parameters)) == expected
+
+
+@BOTH
+def test_h_is_zero_on_dags(h, rng):
+    Z = np.triu(rng.normal(size=(3, 6, 6)), k=1)
+
+    assert_allclose(h.evaluate(Z, 0.9)[0], 0, atol=1e-12)
+
+
+@BOTH
+def test_h_is_positive_on_a_two_cycle(h):
+    Z = np.array([[[0, 0.5], [0.5, 0]]])
+
+    assert h.evaluate(Z, 0.9)[0][0] > 0.05
+
+
+@BOTH
+def test_gradient_of_h_matches_finite_differences(h, rng):
+    Z = 0.3 * rng.normal(size=(1, 4, 4))
+
+    numeric = approx_fprime(Z.ravel(), lambda z: h.evaluate(z.reshape(1, 4, 4), 0.9)[0][0], 1e-7)
+
+    assert_allclose((2 * Z * h.evaluate(Z, 0.9)[1]).ravel(), numeric, atol=1e-5)
+
+
+@BOTH
+def test_sites_are_independent(h, rng):
+    Z = 0.3 * rng.normal(size=(3, 5, 5))
+
+    together = h.evaluate(Z, 0.9)
+    alone = h.evaluate(Z[1:2], 0.9)
+
+    assert_allclose(together[0][1], alone[0][0], rtol=1e-13)
+    assert_allclose(together[1][1], alone[1][0], rtol=1e-13)
+
+
+def test_log_determinant_is_undefined_where_a_cycle_is_too_strong():
+    Z = np.array([[[0, 1.1], [1.1, 0]]])
+
+    assert LogDeterminant().evaluate(Z, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [([(0, 1), (1, 2)], True), ([(0, 1), (1, 2), (2, 0)], False), ([(1, 1)], False), ([], True)],
+)
+def test_is_acyclic_tells_dags_from_cycles(edges, expected):
+    graph = np.zeros((3, 3), dtype=bool)
+    for i, j in edges:
+        graph[i, j] = True
+
+    assert is_acyclic(graph) is expected
+
+
+def test_acyclic_threshold_is_the_weakest_edge_of_the_strongest_cycle():
+    W = np.array([[0, 0.9, 0], [-0.4, 0, 0.8], [0.6, 0, 0]])
+
+    assert acyclic_threshold(W) == 0.6
+    assert acyclic_threshold(np.triu(W)) == 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from notears_pfl.baselines.pdag import Pdag, complete, consistent_extension, essential_graph
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.baselines.equivalence import Pdag, complete, consistent_extension, essential_graph
+from notears_pfl.model.problem import is_acyclic
 
 PAIRS = [(i, j) for i in range(4) for j in range(i)]
 

@@ -1,35 +1,85 @@
-"""Penalties of the stacked networks Z, (K, d, d), as sums of terms with a value and a prox.
+"""What a fit minimises (Eq. 7): the loss of every site, a penalty, and no cycles.
 
-    chain      λ1 Σ_k ‖Z^k‖₁ + λ2 Σ_k ‖Z^{k+1} − Z^k‖_F                              (Eq. 10)
-    edgewise   λ1 Σ_k ‖Z^k‖₁ + λ2 Σ_ij (‖Z_ij·‖₂ + κ ‖Z_ij· − mean_k Z_ij·‖₂)
+    min_W  Σ_k ½/n_k ‖x^k − x^k W^k‖²  +  R(W)   subject to   h(W^k) = 0 for every site k
 
-Every term gets a consensus block of its own (see ``admm``), so no prox of a sum is needed.
-``prox(V, M, allowed)`` minimises value(Z, allowed) + ½ Σ M (Z − V)² over Z that vanish outside
-``allowed``, (K, d, d); M, (d, d), is the metric: a step size per entry, equal at every site.
+The loss depends on the samples through their moments U = xᵀx/n alone: ½ tr (I − W)ᵀ U (I − W).
+The penalty R of the stacked networks, (K, d, d), is a sum of terms with a value and a prox:
+
+    chain      λ1 Σ_k ‖W^k‖₁ + λ2 Σ_k ‖W^{k+1} − W^k‖_F                              (Eq. 10)
+    edgewise   λ1 Σ_k ‖W^k‖₁ + λ2 Σ_ij (‖W_ij·‖₂ + κ ‖W_ij· − mean_k W_ij·‖₂)
+
+The acyclicity h is zero exactly where a network has no cycle (Eq. 6, and DAGMA's):
+
+    trace-exponential   h(Z) = tr exp(Z∘Z) − d                   G = exp(Z∘Z)ᵀ
+    log-det             h(Z) = −log det(sI − Z∘Z) + d log s      G = (sI − Z∘Z)⁻ᵀ
+
+The gradient of h is 2 Z∘G, and 2 G is its curvature entry by entry; G has no negative entry.
 """
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg import expm
+from scipy.linalg.lapack import dgetrf, dgetri
+from scipy.sparse.csgraph import connected_components
 
-from notears_pfl.model.options import Parameters, PenaltyName
-from notears_pfl.model.types import Array, Mask
+Array: TypeAlias = npt.NDArray[np.float64]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Order: TypeAlias = npt.NDArray[np.intp]
+PenaltyName = Literal["chain", "edgewise"]
+AcyclicityName = Literal["log-det", "trace-exponential"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments U = xᵀx/n of n samples of d ROIs."""
+
+    U: Array
+    n: int
+
+
+def second_moments(x: Array, *, demean: bool = False) -> Moments:
+    """Second moments of samples x, (n, d), about zero or about the mean of every ROI."""
+    x = x - x.mean(axis=0) if demean else x
+    return Moments(x.T @ x / len(x), len(x))
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Values of the penalty's parameters."""
+
+    lambda1: float
+    lambda2: float
+    kappa: float
+
+
+def mean_parameters(sites: Sequence[Parameters]) -> Parameters:
+    """Parameters that the sites share; λ1 is their mean where each site chose its own."""
+    if len(set(sites)) == 1:
+        return sites[0]
+    return replace(sites[0], lambda1=float(np.mean([site.lambda1 for site in sites])))
 
 
 class Term(Protocol):
-    """One summand of a penalty."""
+    """One summand of a penalty.
+
+    ``allowed``, (K, d, d), marks the edges that may exist: Z is zero elsewhere. The metric M,
+    (d, d), is a step size per entry, the same at every site.
+    """
 
     # Whether the prox is known only for a metric that is the same for every entry.
     needs_uniform_metric: ClassVar[bool]
 
     def value(self, Z: Array, allowed: Mask) -> float:
-        """Value of the term at a Z that vanishes outside ``allowed``."""
+        """Value of the term at Z."""
         ...
 
     def prox(self, V: Array, M: Array, allowed: Mask) -> Array:
-        """Proximal point of V in the metric M."""
+        """Minimise value(Z, allowed) + ½ Σ M (Z − V)² over Z."""
         ...
 
 
@@ -107,7 +157,7 @@ class GroupFused:
         return self.lambda2 * float(np.sqrt((jumps**2).sum(axis=(1, 2))).sum())
 
     def prox(self, V: Array, M: Array, allowed: Mask) -> Array:
-        """Prox of Eq. 26 in a metric with one value; the mask is the other terms' to keep.
+        """Prox of Eq. 26 in a metric with one value; the other terms keep the mask.
 
         The problem is invariant under rotations of the d² columns, so it is solved in the
         K-dimensional span of the K networks and mapped back.
@@ -120,7 +170,7 @@ class GroupFused:
 
 
 def fuses_completely(V: Array, threshold: float) -> bool:
-    """Tell whether the prox of rows V is their mean: all dual variables fit in the ball."""
+    """Whether the prox of rows V is their mean: all dual variables fit in the ball."""
     dual = np.cumsum(V - V.mean(axis=0), axis=0)[:-1]
     return bool(np.all(np.linalg.norm(dual, axis=1) <= threshold))
 
@@ -158,7 +208,7 @@ def group_fused_prox(V: Array, threshold: float, tol: float = 1e-6, max_sweeps: 
 
 
 def penalty_terms(name: PenaltyName, parameters: Parameters) -> list[Term]:
-    """Terms of a penalty without those whose λ is zero; the first carries the acyclicity."""
+    """Terms of a penalty without those whose λ is zero; the coordinator adds h to the first."""
     sparsity: list[Term] = [L1(parameters.lambda1)]
     if parameters.lambda2 == 0:
         return sparsity
@@ -169,6 +219,71 @@ def penalty_terms(name: PenaltyName, parameters: Parameters) -> list[Term]:
 
 
 def row_scale(terms: list[Term], variances: Array) -> Array:
-    """Scale D of the consensus penalty: the ROIs' variances over sites, (d,), or their mean."""
+    """Scale D, (d,), of the consensus penalty: mean variance of every ROI, or of all of them."""
     D = variances.mean(axis=0)
     return np.full_like(D, D.mean()) if any(term.needs_uniform_metric for term in terms) else D
+
+
+class Acyclicity(Protocol):
+    """An acyclicity function of networks Z, (K, d, d); ``s`` is the scale of the log-det."""
+
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return h, (K,), and G, (K, d, d), or None where h is not defined."""
+        ...
+
+
+class TraceExponential:
+    """The paper's h, defined everywhere; it has no scale."""
+
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return tr exp(Z∘Z) − d and exp(Z∘Z)ᵀ."""
+        E = expm(Z * Z)
+        return np.trace(E, axis1=-2, axis2=-1) - Z.shape[-1], np.swapaxes(E, -1, -2)
+
+
+class LogDeterminant:
+    """DAGMA's h, defined where sI − Z∘Z is an M-matrix (its inverse has no negative entry)."""
+
+    def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
+        """Return −log det(sI − Z∘Z) + d log s and (sI − Z∘Z)⁻ᵀ, both from one factorisation."""
+        d = Z.shape[-1]
+        h, G = np.empty(len(Z)), np.empty(Z.shape)
+        for k, M in enumerate(s * np.eye(d) - Z * Z):
+            # LAPACK reads columns first: this is the factorisation, and the inverse, of Mᵀ.
+            LU, pivots, singular = dgetrf(M.T, overwrite_a=True)
+            if singular:
+                return None
+            h[k] = d * np.log(s) - np.log(np.abs(LU.diagonal())).sum()
+            G[k], _ = dgetri(LU, pivots, overwrite_lu=True)
+        # Rounding leaves tiny negative entries where a path does not exist.
+        if not np.isfinite(G).all() or G.min() < -1e-10:
+            return None
+        return h, np.maximum(G, 0.0)
+
+
+ACYCLICITIES: dict[AcyclicityName, Acyclicity] = {
+    "log-det": LogDeterminant(),
+    "trace-exponential": TraceExponential(),
+}
+
+
+def is_acyclic(edges: Mask) -> bool:
+    """Whether no ROI reaches itself: every strong component is a single ROI."""
+    if np.diag(edges).any():
+        return False
+    return int(connected_components(edges, connection="strong")[0]) == len(edges)
+
+
+def acyclic_threshold(W: Array) -> float:
+    """Return the smallest t at which the edges with |W_ij| > t have no cycle (0 for a DAG)."""
+    if is_acyclic(W != 0):
+        return 0.0
+    weights = np.unique(np.abs(W))
+    cyclic, acyclic = 0, len(weights) - 1
+    while acyclic - cyclic > 1:
+        middle = (cyclic + acyclic) // 2
+        if is_acyclic(np.abs(W) > weights[middle]):
+            acyclic = middle
+        else:
+            cyclic = middle
+    return float(weights[acyclic])
