@@ -12,36 +12,18 @@ configfile: "config/config.yaml"
 include: "workflow/rules/common.smk"
 
 
-if KIND == "phantom":
+if PLAN.kind == "phantom":
 
     include: "workflow/rules/phantom.smk"
-    include: "workflow/rules/validate_bids.smk"
+
+
+include: "workflow/rules/ingest.smk"
+
+
+if PLAN.source.has_images:
+
     include: "workflow/rules/roi.smk"
-    include: "workflow/rules/brain_template.smk"
     include: "workflow/rules/preproc.smk"
-
-elif KIND == "timeseries":
-
-    include: "workflow/rules/timeseries.smk"
-
-else:
-
-    include: "workflow/rules/ingest.smk"
-    include: "workflow/rules/roi.smk"
-    include: "workflow/rules/brain_template.smk"
-
-    if KIND == "srpbs":
-
-        include: "workflow/rules/srpbs.smk"
-        include: "workflow/rules/validate_bids.smk"
-
-    if KIND == "fmriprep":
-
-        include: "workflow/rules/fmriprep.smk"
-
-    else:
-
-        include: "workflow/rules/preproc.smk"
 
 
 include: "workflow/rules/cohort.smk"
@@ -61,7 +43,9 @@ rule all:
         rules.overlap.output,
         rules.scale_audit.output,
         rules.report_index.output,
-        [rules.phantom_cohort.input, rules.truth.output] if KIND == "phantom" else [],
+        [rules.phantom_cohort.input, rules.truth.output]
+        if PLAN.kind == "phantom"
+        else [],
 
 
 rule preprocessing:

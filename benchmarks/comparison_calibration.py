@@ -16,10 +16,10 @@ from scipy.stats import kstest
 
 from notears_pfl.analysis.comparison import Design, proportion_tests
 from notears_pfl.analysis.presence import connection_presence
+from notears_pfl.baselines.equal_sparsity import strongest
 from notears_pfl.baselines.granger import granger
 from notears_pfl.baselines.pc import pc_with_edges
 from notears_pfl.cohort.draws import draw_subjects
-from notears_pfl.compare.methods import strongest
 from notears_pfl.seeds import stream
 
 GROUPS, SITES, PER_GROUP, D, N_EDGES, N_VOLUMES = ("MDD", "HC"), ("A", "B", "C"), 8, 5, 4, 80

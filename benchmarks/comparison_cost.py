@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.baselines import ges, pc
+from notears_pfl.baselines.equal_sparsity import ComparisonOptions, compare_draw
 from notears_pfl.baselines.notears import notears
 from notears_pfl.cohort.draws import draw_subjects
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.compare.draw import compare_draw
-from notears_pfl.compare.methods import MethodOptions
 
 BASELINES = ("sig", "ges", "pc", "granger")
 N_SITES = 5
-OPTIONS = MethodOptions({}, max_condition=3, lag=1, kind="conditional")
+OPTIONS = ComparisonOptions({}, max_condition=3, lag=1, kind="conditional")
 ALPHAS, PENALTIES = np.geomspace(1e-60, 1e-2, 40), np.geomspace(1, 60, 25)
 
 

@@ -14,14 +14,15 @@ import pandas as pd
 import yaml
 
 from notears_pfl.simulate.experiments import (
-    GraphOptions,
-    SimulatedSites,
+    METHODS,
+    MethodOptions,
+    Run,
     score_method,
     simulate_run,
 )
-from notears_pfl.simulate.methods import METHODS, MethodOptions
-from notears_pfl.simulate.summary import LOWER_IS_BETTER
-from notears_pfl.simulate.summary import METRICS as METRIC_NAMES
+from notears_pfl.simulate.metrics import LOWER_IS_BETTER
+from notears_pfl.simulate.metrics import METRICS as METRIC_NAMES
+from notears_pfl.simulate.sites import GraphOptions, SimulatedSites
 
 POINTS = [
     *(("variables", d, design) for d in (20, 30, 50) for design in ("per_site", "shared")),
@@ -49,7 +50,7 @@ def complete(path, points, methods, options, arguments):
             if not missing:
                 continue
             sites = simulate_run(
-                *point, run, seed=arguments.seed, graph_options=GRAPHS, purpose="benchmark"
+                Run(*point, run), seed=arguments.seed, graph_options=GRAPHS, purpose="benchmark"
             )
             for method in missing:
                 scored = first_sites(sites, arguments.sig_sites if method == "sig" else None)

@@ -13,12 +13,11 @@ import pandas as pd
 from notears_pfl import NotearsPFL
 from notears_pfl.baselines import notears, notears_admm
 from notears_pfl.errors import NotConvergedWarning
-from notears_pfl.model.acyclicity import LogDeterminant
-from notears_pfl.model.options import Options
+from notears_pfl.model.problem import LogDeterminant
+from notears_pfl.model.solver import Options
 from notears_pfl.seeds import stream
-from notears_pfl.simulate.experiments import GraphOptions, simulate_sites
 from notears_pfl.simulate.metrics import compare_sites
-from notears_pfl.simulate.settings import Setting
+from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
 
 GRAPHS = GraphOptions(edges_per_variable=1.0, perturbation="edges")
 

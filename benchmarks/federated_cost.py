@@ -25,8 +25,7 @@ from notears_pfl.federated.simulation import simulated_federation, write_site_fi
 from notears_pfl.federated.study import Federation
 from notears_pfl.io.networks import read_networks
 from notears_pfl.seeds import stream
-from notears_pfl.simulate.experiments import GraphOptions, simulate_sites
-from notears_pfl.simulate.settings import Setting
+from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
 
 SUBJECTS, GROUP, WAN_S = 10, "MDD", 0.05
 

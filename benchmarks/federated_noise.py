@@ -13,9 +13,8 @@ from notears_pfl.cohort.samples import site_samples
 from notears_pfl.errors import NotConvergedWarning
 from notears_pfl.federated.privacy import Noise, noise_level, private_moments, sensitivity
 from notears_pfl.seeds import stream
-from notears_pfl.simulate.experiments import GraphOptions, simulate_sites
 from notears_pfl.simulate.metrics import compare_sites
-from notears_pfl.simulate.settings import Setting
+from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
 
 K, D, VOLUMES, DELTA = 5, 56, 100, 1e-5
 # Scaled subjects have mean variance 1: independent regions have norm √56 = 7.5, equal ones 56.

@@ -27,10 +27,11 @@ from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
 
 # The jobs of a subject, in turn, and a file that each makes.
 SUBJECT = "KUTMDD001"
+SERIES = f"results/timeseries/sub-{SUBJECT}_seg-surrogate116"
 JOBS = {
     "anatomical": f"results/preproc/sub-{SUBJECT}/anat/sub-{SUBJECT}_desc-preproc_T1w.json",
-    "functional": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-raw_timeseries.json",
-    "clean_timeseries": f"results/timeseries/sub-{SUBJECT}_seg-AAL116_desc-clean_timeseries.tsv",
+    "functional": f"{SERIES}_desc-raw_timeseries.json",
+    "clean_timeseries": f"{SERIES}_desc-clean_timeseries.tsv",
 }
 N_EMPTY = 20
 # Subjects of the paper's study.

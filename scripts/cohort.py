@@ -3,10 +3,10 @@
 from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
 from notears_pfl.cohort.tables import described_columns, flow_table, table_one
-from notears_pfl.ingest.participants import standard_participants
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.study.participants import standard_participants
 
 with rule_log(snakemake.log[0]):
     params = snakemake.params

@@ -1,9 +1,8 @@
 """Rule ``compare_networks``: all methods on the subjects of one draw."""
 
+from notears_pfl.baselines.equal_sparsity import ComparisonOptions, compare_draw
 from notears_pfl.cohort.draws import draw_subjects
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.compare.draw import compare_draw
-from notears_pfl.compare.methods import MethodOptions
 from notears_pfl.io.networks import read_subjects
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
@@ -23,7 +22,7 @@ with rule_log(snakemake.log[0]):
         }
         for name, members in drawn.groupby("set", sort=False)
     }
-    tables = compare_draw(sets, params.rois, params.baselines, MethodOptions(**params.methods))
+    tables = compare_draw(sets, params.rois, params.baselines, ComparisonOptions(**params.methods))
     for table, path in (
         (tables.edges, output.edges),
         (tables.networks, output.networks),

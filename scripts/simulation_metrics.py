@@ -5,7 +5,7 @@ import pandas as pd
 from notears_pfl.io.provenance import write_record
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table
-from notears_pfl.simulate.summary import cost, long_form, wins
+from notears_pfl.simulate.metrics import cost, long_form, wins
 
 with rule_log(snakemake.log[0]):
     runs = pd.concat([pd.read_csv(path, sep="\t") for path in snakemake.input.runs])

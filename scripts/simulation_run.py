@@ -2,16 +2,13 @@
 
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table
-from notears_pfl.simulate.experiments import GraphOptions, run_simulation
-from notears_pfl.simulate.methods import MethodOptions
+from notears_pfl.simulate.experiments import MethodOptions, Run, run_simulation
+from notears_pfl.simulate.sites import GraphOptions
 
 with rule_log(snakemake.log[0]):
     params, wildcards = snakemake.params, snakemake.wildcards
     results = run_simulation(
-        wildcards.experiment,
-        int(wildcards.value),
-        wildcards.weights,
-        int(wildcards.run),
+        Run(wildcards.experiment, int(wildcards.value), wildcards.weights, int(wildcards.run)),
         seed=params.seed,
         graph_options=GraphOptions(**params.graphs),
         method_options=MethodOptions(**params.methods),

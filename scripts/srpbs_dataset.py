@@ -3,11 +3,11 @@
 import pandas as pd
 
 import notears_pfl
-from notears_pfl.ingest.srpbs import PARTICIPANTS_SIDECAR, README, dataset_description
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import write_table
+from notears_pfl.study.srpbs_to_bids import PARTICIPANTS_SIDECAR, README, dataset_description
 
 with rule_log(snakemake.log[0]):
     participants = pd.DataFrame(snakemake.params.participants)

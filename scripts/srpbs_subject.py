@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from notears_pfl.acquisition import scanner_sidecar
-from notears_pfl.ingest.srpbs import ordered_volumes, run_sidecar, stacked
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import compress, read_bare_image, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
+from notears_pfl.study.srpbs_to_bids import ordered_volumes, run_sidecar, stacked
 
 params, output, folder = snakemake.params, snakemake.output, Path(snakemake.input.volumes)
 with rule_log(snakemake.log[0]):

@@ -14,7 +14,7 @@ STOPPED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; what the user can act on is said in a sentence."""
+    """Run a command; errors that the user can act on are printed as one sentence."""
     parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     federated = commands.add_parser("federated", help="the same fit between hospitals")
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     site = actions.add_parser("site", help="run a site until it is stopped")
     site.add_argument("kit", type=Path, help="the site's start-up kit")
-    site.add_argument("site_file", type=Path, help="what the site brings and allows")
+    site.add_argument("site_file", type=Path, help="file of the site: its data and what it allows")
 
     centre = actions.add_parser("centre", help="run the centre until the study is fitted")
     centre.add_argument("kit", type=Path, help="the centre's start-up kit")
@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        # All that we started is stopped. A log-in of NVFLARE that is cut off leaves threads that
-        # never end, so nobody waits for them.
+        # All child processes have stopped. An interrupted NVFLARE log-in leaves threads that never
+        # end: exit without waiting for them.
         sys.stdout.flush()
         os._exit(STOPPED)
 
@@ -59,7 +59,7 @@ def _federated(options: argparse.Namespace) -> int:
         )
         raise FederatedError(msg)
 
-    # Imported where they are needed: only these know NVFLARE.
+    # Imported late: these modules need NVFLARE.
     from notears_pfl.federated.study import read_federation
 
     if options.action == "site":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from notears_pfl.bids_names import BidsFile
+from notears_pfl.io.bids_tree import BidsFile
 
 
 def name(text):

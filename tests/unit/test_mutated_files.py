@@ -20,20 +20,19 @@ from notears_pfl.errors import PflError
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.protocol import KINDS, check_answer, check_request
 from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.site_data import load_site
 from notears_pfl.federated.study import read_federation
-from notears_pfl.ingest.datasets import enrol_datasets, find_normalised_scan, find_raw_scan
-from notears_pfl.ingest.participants import sites_with_both_groups
-from notears_pfl.ingest.series_study import read_series_study
-from notears_pfl.ingest.srpbs_release import enrol_release
-from notears_pfl.ingest.timeseries import checked_series, labelled_series
 from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.series_files import read_series
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.sidecars import read_timing
-from notears_pfl.io.study import read_study
 from notears_pfl.io.tables import read_relmat, write_table
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
+from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
+from notears_pfl.study.configuration import read_tables
+from notears_pfl.study.participants import sites_with_both_groups
+from notears_pfl.study.srpbs import enrol_release
+from notears_pfl.study.timeseries import checked_series, labelled_series, read_series_study
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow/schemas"
@@ -260,7 +259,7 @@ def test_settings(study, config):
     def prepare(rng):
         return damaged_mapping(config, rng), SCHEMAS, "config.yaml"
 
-    assert survey("settings", read_study, prepare)
+    assert survey("settings", read_tables, prepare)
 
 
 def test_the_text_of_settings(study, config, tmp_path):
@@ -274,7 +273,7 @@ def test_the_text_of_settings(study, config, tmp_path):
         return (file,)
 
     def read(path):
-        read_study(read_settings(path), SCHEMAS, str(path))
+        read_tables(read_settings(path), SCHEMAS, str(path))
 
     assert survey("settings_text", read, prepare)
 
@@ -285,7 +284,7 @@ def test_the_tables_of_a_study(study, config):
         damage(study.pick(rng), rng)
         return config, SCHEMAS, "config.yaml"
 
-    assert survey("study_tables", read_study, prepare)
+    assert survey("study_tables", read_tables, prepare)
 
 
 PEOPLE = "participant_id\tsite\tgroup\tage\tnote\n" + "".join(
@@ -425,7 +424,7 @@ def test_fmriprep(tmp_path):
 
 
 def test_the_srpbs_release(tmp_path, study, config):
-    sites = read_study(config, SCHEMAS, "config.yaml").sites
+    sites = read_tables(config, SCHEMAS, "config.yaml").sites
     rows = PEOPLE.replace("age\tnote", "sex\tprotocol").splitlines()
     table = [rows[0]] + [row.rsplit("\t", 2)[0] + "\t1\t3" for row in rows[1:]]
     files = {
@@ -520,7 +519,7 @@ def test_the_samples_of_a_site(tmp_path, rng):
         damage(folder.pick(rng, ["cohort.tsv", *series]), rng)
         return rules, "COI", plan
 
-    assert survey("samples", bring_samples, prepare)
+    assert survey("samples", load_site, prepare)
 
 
 def test_messages(rng):

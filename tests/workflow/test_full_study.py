@@ -54,7 +54,7 @@ def test_clean_series_follow_the_true_ones_better_than_raw_ones_do(full_run):
         folder = full_run.path / "results"
         true = read_table(folder / f"phantom/truth/sub-{subject}_seg-surrogate_timeseries.tsv")[10:]
         for state, values in medians.items():
-            name = f"timeseries/sub-{subject}_seg-AAL116_desc-{state}_timeseries.tsv"
+            name = f"timeseries/sub-{subject}_seg-surrogate116_desc-{state}_timeseries.tsv"
             values.append(read_table(folder / name).corrwith(true.reset_index(drop=True)).median())
 
     # Sixty volumes after six regressors and the filter: half of the truth's variance is gone.

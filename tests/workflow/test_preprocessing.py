@@ -26,10 +26,10 @@ FILES = [
     "preproc/sub-{0}/anat/sub-{0}_from-MNI152_to-T1w_xfm.nii.gz",
     "preproc/sub-{0}/func/sub-{0}_task-rest_desc-motion_timeseries.tsv",
     "preproc/sub-{0}/func/sub-{0}_task-rest_desc-confounds_timeseries.tsv",
-    "timeseries/sub-{0}_seg-AAL116_desc-raw_timeseries.tsv",
-    "timeseries/sub-{0}_seg-AAL116_desc-raw_timeseries.json",
-    "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.tsv",
-    "timeseries/sub-{0}_seg-AAL116_desc-clean_timeseries.json",
+    "timeseries/sub-{0}_seg-surrogate116_desc-raw_timeseries.tsv",
+    "timeseries/sub-{0}_seg-surrogate116_desc-raw_timeseries.json",
+    "timeseries/sub-{0}_seg-surrogate116_desc-clean_timeseries.tsv",
+    "timeseries/sub-{0}_seg-surrogate116_desc-clean_timeseries.json",
     "preproc/sub-{0}/figures/sub-{0}_space-MNI152_desc-T1w_slices.npz",
     "preproc/sub-{0}/figures/sub-{0}_space-T1w_desc-meanBold_slices.npz",
 ]
@@ -62,7 +62,9 @@ def preprocessed(preprocessed_once, tmp_path):
 
 
 def report_of(study, subject):
-    path = study.path / f"results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json"
+    path = (
+        study.path / f"results/timeseries/sub-{subject}_seg-surrogate116_desc-clean_timeseries.json"
+    )
     return json.loads(path.read_text())
 
 
@@ -141,7 +143,7 @@ def test_a_change_reruns_what_depends_on_it_and_nothing_else(preprocessed, chang
 def test_the_cleaned_image_has_the_clean_series_of_the_regions(preprocessed_once):
     path = preprocessed_once.path
     image = read_image(path / f"{CLEAN_BOLD}.nii.gz")
-    atlas = read_image(path / "results/roi/seg-AAL116_dseg.nii.gz")
+    atlas = read_image(path / "results/roi/seg-surrogate116_dseg.nii.gz")
     grid = Grid(image.data.shape[:3], image.affine)
     labels = labels_at(atlas.data, atlas.affine, grid.points()).reshape(grid.shape)
     series = read_table(path / "results" / FILES[9].format("COIHC001"))

@@ -65,7 +65,7 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     fit = json.loads((series_study.path / "results/fit/group-ASD_fit.json").read_text())
     assert fit["Converged"]
     assert fit["SiteOrder"] == ["PITT", "YALE"]
-    assert fit["EdgesChangedByReverseSiteOrder"] == 0
+    assert fit["EdgesChangedByReverseSiteOrder"] is None
 
     page = (series_study.path / "results/report/index.html").read_text()
     assert "The study started from ROI time series" in page

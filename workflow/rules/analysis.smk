@@ -1,6 +1,6 @@
 rule degree:
     input:
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
     output:
         degree="results/analysis/degree.tsv",
         top="results/analysis/degree_top.tsv",
@@ -12,10 +12,10 @@ rule degree:
     conda:
         "../../envs/analysis.yaml"
     params:
-        group_sites=GROUP_SITES,
-        groups=tuple(GROUPS),
-        sites=SITES,
-        rois=SELECTED,
+        group_sites=PLAN.group_sites,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
         edge_threshold=config["analysis"]["edge_threshold"],
         top_rois=config["analysis"]["top_rois"],
         code=code_of("degree"),
@@ -27,7 +27,7 @@ rule degree:
 
 rule overlap:
     input:
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
     output:
         overlap="results/analysis/overlap.tsv",
         site_specific="results/analysis/site_specific.tsv",
@@ -39,9 +39,9 @@ rule overlap:
     conda:
         "../../envs/analysis.yaml"
     params:
-        group_sites=GROUP_SITES,
-        groups=tuple(GROUPS),
-        sites=SITES,
+        group_sites=PLAN.group_sites,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("overlap"),
     message:
@@ -54,8 +54,8 @@ rule scale_audit:
     input:
         cohort=rules.cohort.output.participants,
         series=rules.fit_networks.input.series,
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
-        other=expand(rules.fit_networks_other_scale.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
+        other=expand(rules.fit_networks_other_scale.output.networks, group=PLAN.groups),
     output:
         table="results/analysis/scale_audit.tsv",
     log:
@@ -65,10 +65,10 @@ rule scale_audit:
     conda:
         "../../envs/analysis.yaml"
     params:
-        participants=PARTICIPANTS,
-        group_sites=GROUP_SITES,
-        groups=tuple(GROUPS),
-        rois=SELECTED,
+        participants=PLAN.participants,
+        group_sites=PLAN.group_sites,
+        groups=PLAN.tables.groups,
+        rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         edge_threshold=config["analysis"]["edge_threshold"],
         sort_threshold=config["network"]["estimator"]["threshold"],
@@ -83,7 +83,7 @@ rule edge_motion:
     input:
         cohort=rules.cohort.output.participants,
         series=rules.fit_networks.input.series,
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
     output:
         table="results/analysis/edge_motion.tsv",
     log:
@@ -93,9 +93,9 @@ rule edge_motion:
     conda:
         "../../envs/analysis.yaml"
     params:
-        participants=PARTICIPANTS,
-        group_sites=GROUP_SITES,
-        rois=SELECTED,
+        participants=PLAN.participants,
+        group_sites=PLAN.group_sites,
+        rois=PLAN.atlas.selected,
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("edge_motion"),
     message:
@@ -104,7 +104,7 @@ rule edge_motion:
         "../../scripts/edge_motion.py"
 
 
-if KIND == "phantom":
+if PLAN.kind == "phantom":
 
     # The same fit on the phantom's true series, to separate errors of the estimator from errors of
     # preprocessing.
@@ -115,11 +115,11 @@ if KIND == "phantom":
         output:
             networks=expand(
                 "results/fit/true_series/group-{{group}}_site-{site}_relmat.tsv",
-                site=SITES,
+                site=PLAN.sites,
             ),
             sidecars=expand(
                 "results/fit/true_series/group-{{group}}_site-{site}_relmat.json",
-                site=SITES,
+                site=PLAN.sites,
             ),
             report="results/fit/true_series/group-{group}_fit.json",
         log:
@@ -132,9 +132,9 @@ if KIND == "phantom":
     rule truth:
         input:
             truth=rules.phantom_networks.output.networks,
-            networks=expand(rules.fit_networks.output.networks, group=GROUPS),
+            networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
             true_series=expand(
-                rules.fit_networks_true_series.output.networks, group=GROUPS
+                rules.fit_networks_true_series.output.networks, group=PLAN.groups
             ),
         output:
             table="results/analysis/truth.tsv",
@@ -145,9 +145,9 @@ if KIND == "phantom":
         conda:
             "../../envs/analysis.yaml"
         params:
-            group_sites=GROUP_SITES,
-            groups=tuple(GROUPS),
-            sites=SITES,
+            group_sites=PLAN.group_sites,
+            groups=PLAN.tables.groups,
+            sites=PLAN.sites,
             edge_threshold=config["analysis"]["edge_threshold"],
             code=code_of("truth"),
         message:

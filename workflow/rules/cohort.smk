@@ -1,9 +1,7 @@
 rule cohort:
     input:
-        participants=PARTICIPANTS_TABLE,
-        reports=of_all(
-            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json"
-        ),
+        participants=PLAN.source.participants_table,
+        reports=of_all(PLAN.clean_report),
     output:
         participants="results/cohort/participants.tsv",
         flow="results/cohort/flow.tsv",
@@ -15,10 +13,10 @@ rule cohort:
     conda:
         "../../envs/analysis.yaml"
     params:
-        participants=PARTICIPANTS,
-        columns=COLUMNS,
-        sites=SITES,
-        groups=tuple(GROUPS),
+        participants=PLAN.participants,
+        columns=PLAN.source.columns,
+        sites=PLAN.sites,
+        groups=PLAN.tables.groups,
         limits=config["cohort"]["limits"],
         discovery_share=config["cohort"]["discovery_share"],
         describe=config["cohort"]["describe"],

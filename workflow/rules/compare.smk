@@ -3,9 +3,9 @@ DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
 DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
 # Settings of the comparison: the report shows only results with the current settings.
 COMPARISON_SETTINGS = {
-    "groups": GROUPS,
-    "sites": SITES,
-    "rois": SELECTED,
+    "groups": PLAN.groups,
+    "sites": PLAN.sites,
+    "rois": PLAN.atlas.selected,
     "network.scale": config["network"]["scale"],
     "network.estimator": config["network"]["estimator"],
     "seed": config["seed"],
@@ -30,8 +30,8 @@ rule compare_draws:
     conda:
         "../../envs/compare.yaml"
     params:
-        groups=tuple(GROUPS),
-        sites=SITES,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         sizes=DRAW_SIZES,
         draws=DRAWS,
         seed=config["seed"],
@@ -55,7 +55,7 @@ rule compare_connections:
     conda:
         "../../envs/compare.yaml"
     params:
-        rois=SELECTED,
+        rois=PLAN.atlas.selected,
         code=code_of("compare_connections"),
     message:
         "Comparison: the connections to test"
@@ -81,11 +81,11 @@ rule compare_networks:
     resources:
         mem_mb=1000,
     params:
-        participants=PARTICIPANTS,
-        groups=tuple(GROUPS),
-        sites=SITES,
+        participants=PLAN.participants,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         sizes=DRAW_SIZES,
-        rois=SELECTED,
+        rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         baselines=COMPARISON["baselines"],
         methods={
@@ -124,8 +124,8 @@ rule proportion_tests:
     conda:
         "../../envs/compare.yaml"
     params:
-        groups=tuple(GROUPS),
-        sites=SITES,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         presence=COMPARISON["presence"],
         permutations=COMPARISON["permutations"],
         seed=config["seed"],
@@ -155,7 +155,7 @@ rule proportion_figure:
     conda:
         "../../envs/report.yaml"
     params:
-        groups=tuple(GROUPS),
+        groups=PLAN.tables.groups,
         presence=COMPARISON["presence"],
         code=code_of("proportion_figure"),
     message:

@@ -6,17 +6,19 @@ rule federated_networks:
     output:
         networks=expand(
             "results/federated/group-{group}_site-{site}_relmat.tsv",
-            group=GROUPS,
-            site=SITES,
+            group=PLAN.groups,
+            site=PLAN.sites,
         ),
         sidecars=expand(
             "results/federated/group-{group}_site-{site}_relmat.json",
-            group=GROUPS,
-            site=SITES,
+            group=PLAN.groups,
+            site=PLAN.sites,
         ),
-        reports=expand("results/federated/group-{group}_fit.json", group=GROUPS),
-        ledgers=expand("results/federated/sites/{site}/ledger.tsv", site=SITES),
-        statements=expand("results/federated/sites/{site}/statement.md", site=SITES),
+        reports=expand("results/federated/group-{group}_fit.json", group=PLAN.groups),
+        ledgers=expand("results/federated/sites/{site}/ledger.tsv", site=PLAN.sites),
+        statements=expand(
+            "results/federated/sites/{site}/statement.md", site=PLAN.sites
+        ),
     log:
         "logs/federated_networks.log",
     benchmark:
@@ -24,10 +26,10 @@ rule federated_networks:
     conda:
         "../../envs/federated.yaml"
     params:
-        participants=PARTICIPANTS,
-        groups=GROUPS,
-        sites=SITES,
-        rois=SELECTED,
+        participants=PLAN.participants,
+        groups=PLAN.groups,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         estimator=config["network"]["estimator"],
         # The phantom's groups are small; hospitals choose their own.
@@ -42,7 +44,7 @@ rule federated_networks:
 rule federated_agreement:
     input:
         federated=rules.federated_networks.output.networks,
-        pooled=expand(rules.fit_networks.output.networks, group=GROUPS),
+        pooled=expand(rules.fit_networks.output.networks, group=PLAN.groups),
     output:
         table="results/federated/agreement.tsv",
     log:
@@ -52,7 +54,7 @@ rule federated_agreement:
     conda:
         "../../envs/federated.yaml"
     params:
-        group_sites=GROUP_SITES,
+        group_sites=PLAN.group_sites,
         code=code_of("federated_agreement"),
     message:
         "Analysis: the federated networks beside those of one machine"

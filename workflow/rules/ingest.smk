@@ -1,18 +1,146 @@
-rule enrolment:
-    input:
-        tables=ENROLMENT.tables,
-    output:
-        participants="results/ingest/participants.tsv",
-    log:
-        "logs/enrolment.log",
-    benchmark:
-        "logs/enrolment.benchmark.tsv"
-    conda:
-        "../../envs/analysis.yaml"
-    params:
-        participants=ENROLMENT.rows(),
-        code=code_of("enrolment"),
-    message:
-        "Ingestion: who is in the datasets, and who is not processed and why"
-    script:
-        "../../scripts/enrolment.py"
+# Subjects of a user's own images: enrolled, or listed with what stands in the way.
+if PLAN.kind in ("bids", "srpbs", "fmriprep"):
+
+    rule enrolment:
+        input:
+            tables=PLAN.source.enrolment.tables,
+        output:
+            participants="results/ingest/participants.tsv",
+        log:
+            "logs/enrolment.log",
+        benchmark:
+            "logs/enrolment.benchmark.tsv"
+        conda:
+            "../../envs/analysis.yaml"
+        params:
+            participants=PLAN.source.enrolment.rows(),
+            code=code_of("enrolment"),
+        message:
+            "Ingestion: who is in the datasets, and who is not processed and why"
+        script:
+            "../../scripts/enrolment.py"
+
+
+# The SRPBS release, converted to BIDS.
+if PLAN.kind == "srpbs":
+
+    rule srpbs_subject:
+        input:
+            t1w=PLAN.source.released_t1w,
+            volumes=PLAN.source.released_volumes,
+        output:
+            t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+            t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
+            bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+            bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+        log:
+            "logs/srpbs_subject/sub-{subject}.log",
+        benchmark:
+            "logs/srpbs_subject/sub-{subject}.benchmark.tsv"
+        conda:
+            "../../envs/preproc.yaml"
+        threads: 1
+        resources:
+            mem_mb=1000,
+        params:
+            site=PLAN.protocol,
+            protocol=PLAN.source.released_protocol,
+            code=code_of("srpbs_subject"),
+        message:
+            "Ingestion: sub-{wildcards.subject} of the SRPBS release to BIDS"
+        script:
+            "../../scripts/srpbs_subject.py"
+
+    rule srpbs_dataset:
+        input:
+            tables=PLAN.source.enrolment.tables,
+        output:
+            participants="results/bids/participants.tsv",
+            participants_json="results/bids/participants.json",
+            description="results/bids/dataset_description.json",
+            readme="results/bids/README",
+        log:
+            "logs/srpbs_dataset.log",
+        benchmark:
+            "logs/srpbs_dataset.benchmark.tsv"
+        conda:
+            "../../envs/analysis.yaml"
+        params:
+            participants=PLAN.source.enrolment.rows(),
+            code=code_of("srpbs_dataset"),
+        message:
+            "Ingestion: participants and description of the converted dataset"
+        script:
+            "../../scripts/srpbs_dataset.py"
+
+
+# Raw BIDS that was made here, the phantom's or the converted release's.
+if PLAN.source.makes_bids:
+
+    rule validate_bids:
+        input:
+            dataset=expand(
+                "results/bids/{file}",
+                file=[
+                    "participants.tsv",
+                    "participants.json",
+                    "dataset_description.json",
+                    "README",
+                ],
+            ),
+            t1ws=expand(
+                "results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+                subject=PLAN.subjects,
+            ),
+            bolds=expand(
+                "results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+                subject=PLAN.subjects,
+            ),
+        output:
+            report="results/bids_validation.json",
+        log:
+            "logs/validate_bids.log",
+        benchmark:
+            "logs/validate_bids.benchmark.tsv"
+        conda:
+            "../../envs/phantom.yaml"
+        params:
+            code=code_of("validate_bids"),
+        message:
+            "Asking the BIDS validator about results/bids"
+        script:
+            "../../scripts/validate_bids.py"
+
+
+# Ready ROI series.
+if not PLAN.source.has_images:
+
+    rule ingest_timeseries:
+        input:
+            series=PLAN.source.series.files,
+        output:
+            series=expand(
+                f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.tsv",
+                subject=PLAN.subjects,
+            ),
+            reports=expand(
+                f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.json",
+                subject=PLAN.subjects,
+            ),
+        log:
+            "logs/ingest_timeseries.log",
+        benchmark:
+            "logs/ingest_timeseries.benchmark.tsv"
+        conda:
+            "../../envs/analysis.yaml"
+        params:
+            participants=PLAN.participants,
+            names=PLAN.source.series.names,
+            series=PLAN.source.pattern,
+            rois=PLAN.atlas.rois,
+            selected=PLAN.atlas.selected,
+            code=code_of("ingest_timeseries"),
+        message:
+            "Ingestion: checking and labelling the series of {params.participants[0]} and all others"
+        script:
+            "../../scripts/ingest_timeseries.py"

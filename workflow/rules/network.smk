@@ -1,15 +1,13 @@
 rule fit_networks:
     input:
         cohort=rules.cohort.output.participants,
-        series=of_all(
-            "results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv"
-        ),
+        series=of_all(PLAN.clean_series),
     output:
         networks=expand(
-            "results/fit/group-{{group}}_site-{site}_relmat.tsv", site=SITES
+            "results/fit/group-{{group}}_site-{site}_relmat.tsv", site=PLAN.sites
         ),
         sidecars=expand(
-            "results/fit/group-{{group}}_site-{site}_relmat.json", site=SITES
+            "results/fit/group-{{group}}_site-{site}_relmat.json", site=PLAN.sites
         ),
         report="results/fit/group-{group}_fit.json",
     log:
@@ -19,9 +17,9 @@ rule fit_networks:
     conda:
         "../../envs/analysis.yaml"
     params:
-        participants=PARTICIPANTS,
-        sites=SITES,
-        rois=SELECTED,
+        participants=PLAN.participants,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         estimator=config["network"]["estimator"],
         code=code_of("fit_networks"),
@@ -36,11 +34,11 @@ use rule fit_networks as fit_networks_other_scale with:
     output:
         networks=expand(
             "results/fit/other_scale/group-{{group}}_site-{site}_relmat.tsv",
-            site=SITES,
+            site=PLAN.sites,
         ),
         sidecars=expand(
             "results/fit/other_scale/group-{{group}}_site-{site}_relmat.json",
-            site=SITES,
+            site=PLAN.sites,
         ),
         report="results/fit/other_scale/group-{group}_fit.json",
     log:
@@ -48,9 +46,9 @@ use rule fit_networks as fit_networks_other_scale with:
     benchmark:
         "logs/fit_networks_other_scale/group-{group}.benchmark.tsv"
     params:
-        participants=PARTICIPANTS,
-        sites=SITES,
-        rois=SELECTED,
+        participants=PLAN.participants,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
         scale={"subject": "roi", "roi": "subject"}[config["network"]["scale"]],
         estimator=config["network"]["estimator"],
         code=code_of("fit_networks"),

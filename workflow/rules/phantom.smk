@@ -11,7 +11,7 @@ rule phantom_template:
     conda:
         "../../envs/phantom.yaml"
     params:
-        coordinates=STUDY.rois[["x", "y", "z"]].to_numpy().tolist(),
+        coordinates=PLAN.atlas.coordinates,
         parcellation=config["phantom"]["parcellation"],
         code=code_of("phantom_template"),
     message:
@@ -25,8 +25,8 @@ rule phantom_networks:
         edges="results/phantom/truth/edges.tsv",
         networks=expand(
             "results/phantom/truth/group-{group}_site-{site}_relmat.tsv",
-            group=GROUPS,
-            site=SITES,
+            group=PLAN.groups,
+            site=PLAN.sites,
         ),
     log:
         "logs/phantom_networks.log",
@@ -35,9 +35,9 @@ rule phantom_networks:
     conda:
         "../../envs/phantom.yaml"
     params:
-        groups=GROUPS,
-        sites=SITES,
-        rois=SELECTED,
+        groups=PLAN.groups,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
         network=config["phantom"]["network"],
         seed=config["seed"],
         code=code_of("phantom_networks"),
@@ -53,7 +53,7 @@ rule phantom_subject:
         bold=rules.phantom_template.output.bold,
         brain=rules.phantom_template.output.brain,
         labels=rules.phantom_template.output.labels,
-        network=true_network_of,
+        network=PLAN.true_network,
     output:
         t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
         t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
@@ -74,8 +74,8 @@ rule phantom_subject:
     resources:
         mem_mb=2000,
     params:
-        site=site_of,
-        rois=STUDY.rois.index.tolist(),
+        site=PLAN.protocol,
+        rois=PLAN.atlas.rois,
         spatial_reduction=config["phantom"]["spatial_reduction"],
         settings={
             section: config["phantom"][section]
@@ -102,8 +102,8 @@ rule phantom_dataset:
     conda:
         "../../envs/phantom.yaml"
     params:
-        subjects=SUBJECTS.to_dict("list"),
-        patients=GROUPS[0],
+        subjects=PLAN.source.participants.to_dict("list"),
+        patients=PLAN.groups[0],
         seed=config["seed"],
         code=code_of("phantom_dataset"),
     message:
@@ -112,7 +112,7 @@ rule phantom_dataset:
         "../../scripts/phantom_dataset.py"
 
 
-FIRST_SUBJECTS = SUBJECTS.drop_duplicates("site").index.tolist()
+FIRST_SUBJECTS = [PLAN.subjects_at(site)[0] for site in PLAN.processed_sites]
 
 
 rule phantom_figure:
@@ -138,11 +138,11 @@ rule phantom_figure:
     params:
         titles=[
             f"{site}: TR {row['repetition_time']:g} s,\n{row['n_volumes']} volumes"
-            for site, row in STUDY.sites.iterrows()
+            for site, row in PLAN.tables.sites.iterrows()
         ],
-        rois=SELECTED,
-        groups=GROUPS,
-        repetition_time=STUDY.sites["repetition_time"].iloc[0],
+        rois=PLAN.atlas.selected,
+        groups=PLAN.groups,
+        repetition_time=PLAN.tables.sites["repetition_time"].iloc[0],
         subject=f"sub-{FIRST_SUBJECTS[0]}",
         code=code_of("phantom_figure"),
     message:

@@ -8,7 +8,6 @@ os.environ.setdefault(
     "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 )
 
-HAS_MOTION = HAS_IMAGES or "mean_fd_mm" in SUBJECTS
 # Results of other targets. The page shows those that exist and is rewritten when they change. As
 # inputs, they would be computed with every report.
 EXTRAS = [
@@ -23,6 +22,42 @@ EXTRAS = [
     "results/simulate/cost.tsv",
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
 ]
+# Files behind a subject's page, by kind; those of images where the study has them.
+SUBJECT_FILES = {"report": PLAN.clean_report, "clean": PLAN.clean_series}
+if PLAN.source.has_images:
+    SUBJECT_FILES |= {
+        "raw": rules.clean_timeseries.input.series,
+        "motion": rules.clean_timeseries.input.motion,
+        "confounds": rules.clean_timeseries.input.confounds,
+    }
+if PLAN.source.has_anatomy:
+    SUBJECT_FILES |= {
+        "t1w": rules.anatomical.output.picture,
+        "bold": rules.functional.output.picture,
+    }
+
+
+def subject_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    subjects = PLAN.subjects_at(wildcards.site)
+    return {
+        kind: expand(path, subject=subjects) for kind, path in SUBJECT_FILES.items()
+    }
+
+
+def participants_of(wildcards):
+    """Participants of a site, in the order of their files."""
+    return [f"sub-{subject}" for subject in PLAN.subjects_at(wildcards.site)]
+
+
+def picture_of(site, kind):
+    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
+    return report(
+        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
+        caption=f"../report/network_{kind}.rst",
+        category="Networks",
+        labels={"figure": kind, "site": site, "group": "{group}"},
+    )
 
 
 rule report_cohort:
@@ -44,7 +79,7 @@ rule report_cohort:
     conda:
         "../../envs/report.yaml"
     params:
-        groups=tuple(GROUPS),
+        groups=PLAN.tables.groups,
         code=code_of("report_cohort"),
     message:
         "Report: flow of the subjects"
@@ -70,7 +105,7 @@ rule report_motion:
     conda:
         "../../envs/report.yaml"
     params:
-        groups=tuple(GROUPS),
+        groups=PLAN.tables.groups,
         limits=config["cohort"]["limits"],
         code=code_of("report_motion"),
     message:
@@ -87,20 +122,20 @@ rule report_networks:
         alone=rules.overlap.output.site_specific,
         rois=config["rois"]["table"],
     output:
-        brain=[picture_of(site, "brain") for site in SITES],
+        brain=[picture_of(site, "brain") for site in PLAN.sites],
         brain_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_brain.svg",
-            site=SITES,
+            site=PLAN.sites,
         ),
-        circle=[picture_of(site, "circle") for site in SITES],
+        circle=[picture_of(site, "circle") for site in PLAN.sites],
         circle_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_circle.svg",
-            site=SITES,
+            site=PLAN.sites,
         ),
-        matrix=[picture_of(site, "matrix") for site in SITES],
+        matrix=[picture_of(site, "matrix") for site in PLAN.sites],
         matrix_svg=expand(
             "results/report/figures/network_group-{{group}}_site-{site}_matrix.svg",
-            site=SITES,
+            site=PLAN.sites,
         ),
         alone=report(
             "results/report/figures/site_specific_group-{group}.png",
@@ -116,7 +151,7 @@ rule report_networks:
     conda:
         "../../envs/report.yaml"
     params:
-        sites=SITES,
+        sites=PLAN.sites,
         code=code_of("report_networks"),
     message:
         "Report: networks of {wildcards.group}"
@@ -143,8 +178,8 @@ rule report_overlap:
     conda:
         "../../envs/report.yaml"
     params:
-        groups=tuple(GROUPS),
-        sites=SITES,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         code=code_of("report_overlap"),
     message:
         "Report: connections found at all sites"
@@ -171,8 +206,8 @@ rule report_degree:
     conda:
         "../../envs/report.yaml"
     params:
-        groups=tuple(GROUPS),
-        sites=SITES,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
         code=code_of("report_degree"),
     message:
         "Report: important nodes"
@@ -180,7 +215,7 @@ rule report_degree:
         "../../scripts/report_degree.py"
 
 
-if KIND == "phantom":
+if PLAN.kind == "phantom":
 
     rule report_truth:
         input:
@@ -219,13 +254,17 @@ rule report_subjects:
     benchmark:
         "logs/report_subjects/site-{site}.benchmark.tsv"
     wildcard_constraints:
-        site="|".join(ALL_SITES),
+        site="|".join(PLAN.processed_sites),
     conda:
         "../../envs/report.yaml"
     params:
         participants=participants_of,
         settings={
-            "band_hz": config["preproc"]["clean"]["band_hz"] if HAS_IMAGES else None,
+            "band_hz": (
+                config["preproc"]["clean"]["band_hz"]
+                if PLAN.source.has_images
+                else None
+            ),
             "min_coverage": config["rois"]["min_coverage"],
         },
         code=code_of("report_subjects"),
@@ -242,9 +281,11 @@ rule report_index:
         flow=rules.cohort.output.flow,
         table_one=rules.cohort.output.table_one,
         reports=rules.cohort.input.reports,
-        networks=expand(rules.fit_networks.output.networks, group=GROUPS),
-        fits=expand(rules.fit_networks.output.report, group=GROUPS),
-        other_scale=expand(rules.fit_networks_other_scale.output.networks, group=GROUPS),
+        networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
+        fits=expand(rules.fit_networks.output.report, group=PLAN.groups),
+        other_scale=expand(
+            rules.fit_networks_other_scale.output.networks, group=PLAN.groups
+        ),
         degree=rules.degree.output.degree,
         degree_top=rules.degree.output.top,
         degree_totals=rules.degree.output.totals,
@@ -253,27 +294,31 @@ rule report_index:
         counts=rules.overlap.output.counts,
         scale_audit=rules.scale_audit.output.table,
         edge_motion=rules.edge_motion.output.table,
-        truth=rules.truth.output.table if KIND == "phantom" else [],
+        truth=rules.truth.output.table if PLAN.kind == "phantom" else [],
         true_networks=(
-            rules.phantom_networks.output.networks if KIND == "phantom" else []
+            rules.phantom_networks.output.networks if PLAN.kind == "phantom" else []
         ),
         figures=[
             rules.report_cohort.output.png,
-            rules.report_motion.output.png if HAS_MOTION else [],
+            rules.report_motion.output.png if PLAN.has_motion else [],
             rules.report_overlap.output.png,
-            expand(rules.report_networks.output.alone, group=GROUPS),
+            expand(rules.report_networks.output.alone, group=PLAN.groups),
             rules.report_degree.output.png,
-            rules.report_truth.output.png if KIND == "phantom" else [],
-            rules.phantom_figure.output.png if KIND == "phantom" else [],
+            rules.report_truth.output.png if PLAN.kind == "phantom" else [],
+            rules.phantom_figure.output.png if PLAN.kind == "phantom" else [],
         ],
         networks_drawn=expand(
             "results/report/figures/network_group-{group}_site-{site}_{kind}.png",
-            group=GROUPS,
-            site=SITES,
+            group=PLAN.groups,
+            site=PLAN.sites,
             kind=("brain", "circle", "matrix"),
         ),
-        pages=expand(rules.report_subjects.output.pages, site=ALL_SITES),
-        study=[config["sites"], config["rois"]["table"], PARTICIPANTS_TABLE],
+        pages=expand(rules.report_subjects.output.pages, site=PLAN.processed_sites),
+        study=[
+            config["sites"],
+            config["rois"]["table"],
+            PLAN.source.participants_table,
+        ],
         series=rules.fit_networks.input.series,
     output:
         page=report(
@@ -291,9 +336,9 @@ rule report_index:
         "../../envs/report.yaml"
     params:
         config=config,
-        groups=tuple(GROUPS),
-        sites=SITES,
-        participants=PARTICIPANTS,
+        groups=PLAN.tables.groups,
+        sites=PLAN.sites,
+        participants=PLAN.participants,
         extras={path: file_digest(path) for path in EXTRAS if Path(path).is_file()},
         settings={
             "comparison": COMPARISON_SETTINGS,

@@ -1,15 +1,8 @@
 # The phantom brings its own regions; a study of people takes AAL, from a file or its makers.
-ATLAS = config["rois"]["atlas"]
-if ATLAS == "auto":
-    ATLAS = "surrogate" if KIND == "phantom" else "nilearn"
-AAL_CODES = STUDY.rois["aal_code"].tolist() if "aal_code" in STUDY.rois else []
-
-if ATLAS == "surrogate":
-    ATLAS_IMAGE = rules.phantom_template.output.labels
-elif ATLAS == "nilearn":
-    ATLAS_IMAGE = "results/roi/AAL.nii"
-else:
-    ATLAS_IMAGE = ATLAS
+ATLAS_IMAGE = {
+    "surrogate": "results/phantom/template/tpl-MNI152_seg-surrogate_dseg.nii.gz",
+    "nilearn": "results/roi/AAL.nii",
+}.get(PLAN.atlas.origin, PLAN.atlas.origin)
 
 
 # Compute nodes of a cluster have no network.
@@ -27,8 +20,8 @@ rule fetch_aal:
     conda:
         "../../envs/preproc.yaml"
     params:
-        aal_codes=AAL_CODES,
-        aal_names=STUDY.rois["aal_name"].tolist() if AAL_CODES else [],
+        aal_codes=PLAN.atlas.column("aal_code"),
+        aal_names=PLAN.atlas.column("aal_name"),
         code=code_of("fetch_aal"),
     message:
         "ROIs: downloading AAL"
@@ -40,8 +33,8 @@ rule atlas:
     input:
         image=ATLAS_IMAGE,
     output:
-        labels="results/roi/seg-AAL116_dseg.nii.gz",
-        report="results/roi/seg-AAL116_dseg.json",
+        labels=f"results/roi/seg-{PLAN.atlas.name}_dseg.nii.gz",
+        report=f"results/roi/seg-{PLAN.atlas.name}_dseg.json",
     log:
         "logs/atlas.log",
     benchmark:
@@ -49,39 +42,13 @@ rule atlas:
     conda:
         "../../envs/preproc.yaml"
     params:
-        atlas=ATLAS,
+        atlas=PLAN.atlas.origin,
         sha256=config["rois"].get("atlas_sha256"),
-        codes=AAL_CODES,
-        rois=STUDY.rois.index.tolist(),
-        coordinates=STUDY.rois[["x", "y", "z"]].to_numpy().tolist(),
+        codes=PLAN.atlas.column("aal_code"),
+        rois=PLAN.atlas.rois,
+        coordinates=PLAN.atlas.coordinates,
         code=code_of("atlas"),
     message:
         "ROIs: the parcellation ({params.atlas}), checked against the table's coordinates"
     script:
         "../../scripts/atlas.py"
-
-
-rule clean_timeseries:
-    input:
-        series="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.tsv",
-        report="results/timeseries/sub-{subject}_seg-AAL116_desc-raw_timeseries.json",
-        motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-        confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
-    output:
-        series="results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.tsv",
-        report="results/timeseries/sub-{subject}_seg-AAL116_desc-clean_timeseries.json",
-    log:
-        "logs/clean_timeseries/sub-{subject}.log",
-    benchmark:
-        "logs/clean_timeseries/sub-{subject}.benchmark.tsv"
-    conda:
-        "../../envs/preproc.yaml"
-    params:
-        preproc={key: config["preproc"][key] for key in ("style", "clean")},
-        selected=SELECTED,
-        min_coverage=config["rois"]["min_coverage"],
-        code=code_of("clean_timeseries"),
-    message:
-        "Preprocessing: cleaning the ROI signals of sub-{wildcards.subject}"
-    script:
-        "../../scripts/clean_timeseries.py"

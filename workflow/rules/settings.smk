@@ -31,7 +31,7 @@ if LACKING:
     )
 
 from notears_pfl.errors import PflError
-from notears_pfl.io.study import check_settings_file
+from notears_pfl.study.configuration import check_settings_file
 
 # Before Snakemake merges them: of two equal keys it takes the last in silence, and a file that is
 # not text ends it without a word on which file that is.

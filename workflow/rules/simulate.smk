@@ -1,4 +1,4 @@
-from notears_pfl.simulate.settings import EXPERIMENTS, list_runs
+from notears_pfl.simulate.sites import EXPERIMENTS, list_runs
 
 SIMULATION = config["simulation"]
 SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])

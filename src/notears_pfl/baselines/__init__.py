@@ -1,4 +1,4 @@
-"""Methods by others that the estimator is compared with, written from their papers."""
+"""Methods of other authors, implemented from their papers, to compare the estimator with."""
 
 from notears_pfl.baselines.equivalence import ClassFit
 from notears_pfl.baselines.ges import ges

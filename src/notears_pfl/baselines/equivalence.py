@@ -1,18 +1,187 @@
-"""What PC and GES learn: an equivalence class of DAGs, and one DAG that stands for it."""
+"""Equivalence classes of DAGs, which PC and GES learn, and one DAG that represents each.
 
-from collections.abc import Callable
+A class is a partially directed graph: completion by Meek's rules, the class of a DAG, and the step
+back to a DAG. Sets of variables are the bits of one integer each, so that unions and differences
+of neighbourhoods cost one machine operation.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
-from notears_pfl.baselines.moments import Site, sites_moments
-from notears_pfl.baselines.pdag import Pdag, consistent_extension
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.baselines.notears import SiteInput, sites_moments
+from notears_pfl.model.problem import Array, Mask
 
 Found = TypeVar("Found")
 # Steps of a bisection: the interval shrinks by a factor of a million.
 BISECTIONS = 20
+
+
+def members(variables: int) -> Iterator[int]:
+    """Yield the variables of a set, lowest first."""
+    while variables:
+        lowest = variables & -variables
+        yield lowest.bit_length() - 1
+        variables ^= lowest
+
+
+class Pdag:
+    """Directed edges (``parents``, ``children``) and undirected ones (``neighbours``).
+
+    Attributes
+    ----------
+    parents, children, neighbours : list of int
+        One set per variable.
+    """
+
+    def __init__(self, parents: list[int], children: list[int], neighbours: list[int]) -> None:
+        self.parents, self.children, self.neighbours = parents, children, neighbours
+
+    @classmethod
+    def from_mask(cls, edges: Mask) -> Self:
+        """Read a matrix: (i, j) alone is i → j, together with (j, i) it is i — j."""
+        bit = [1 << i for i in range(len(edges))]
+
+        def sets(rows: Mask) -> list[int]:
+            return [sum(bit[j] for j in np.flatnonzero(row)) for row in rows]
+
+        both = edges & edges.T
+        return cls(sets((edges & ~both).T), sets(edges & ~both), sets(both))
+
+    def mask(self) -> Mask:
+        """Write the matrix that :meth:`from_mask` reads."""
+        edges = np.zeros((len(self), len(self)), dtype=bool)
+        for i in range(len(self)):
+            edges[i, list(members(self.children[i] | self.neighbours[i]))] = True
+        return edges
+
+    def copy(self) -> "Pdag":
+        """Return a graph that can be changed without changing this one."""
+        return Pdag(self.parents[:], self.children[:], self.neighbours[:])
+
+    def __len__(self) -> int:
+        """Count the variables."""
+        return len(self.parents)
+
+    def adjacent(self, i: int) -> int:
+        """Return all that ``i`` shares an edge with."""
+        return self.parents[i] | self.children[i] | self.neighbours[i]
+
+    def n_edges(self) -> int:
+        """Count the edges, directed or not."""
+        return sum(self.adjacent(i).bit_count() for i in range(len(self))) // 2
+
+    def add(self, i: int, j: int) -> None:
+        """Add i → j."""
+        self.children[i] |= 1 << j
+        self.parents[j] |= 1 << i
+
+    def remove(self, i: int, j: int) -> None:
+        """Remove whatever edge i and j share."""
+        for a, b in ((i, j), (j, i)):
+            self.parents[a] &= ~(1 << b)
+            self.children[a] &= ~(1 << b)
+            self.neighbours[a] &= ~(1 << b)
+
+    def direct(self, i: int, j: int) -> None:
+        """Turn i — j, or j → i, into i → j."""
+        self.remove(i, j)
+        self.add(i, j)
+
+
+def essential_graph(dag: Pdag) -> Pdag:
+    """CPDAG of a DAG: edges that are not strongly protected lose their direction.
+
+    After Andersson, Madigan and Perlman (1997): repeated until every directed edge is protected.
+    """
+    graph = dag.copy()
+    adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    while True:
+        free = [
+            (i, j)
+            for j in range(len(graph))
+            for i in members(graph.parents[j])
+            if not _protected(graph, adjacent, i, j)
+        ]
+        if not free:
+            return graph
+        for i, j in free:
+            graph.remove(i, j)
+            graph.neighbours[i] |= 1 << j
+            graph.neighbours[j] |= 1 << i
+
+
+def _protected(graph: Pdag, adjacent: list[int], i: int, j: int) -> bool:
+    """Whether reversing i → j would make or break a collider, or make a cycle."""
+    if graph.parents[i] & ~adjacent[j] or graph.parents[j] & ~adjacent[i] & ~(1 << i):
+        return True
+    if graph.children[i] & graph.parents[j]:
+        return True
+    return not is_clique(graph.neighbours[i] & graph.parents[j], adjacent)
+
+
+def is_clique(variables: int, adjacent: list[int]) -> bool:
+    """Whether all variables of a set are adjacent to each other."""
+    return all(not variables & ~adjacent[i] & ~(1 << i) for i in members(variables))
+
+
+def complete(pdag: Pdag) -> Pdag:
+    """Direct what follows from no further collider and no cycle: Meek's rules 1 to 3."""
+    graph = pdag.copy()
+    adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    while True:
+        forced = [
+            (i, j)
+            for i in range(len(graph))
+            for j in members(graph.neighbours[i])
+            if graph.parents[i] & ~adjacent[j]
+            or graph.children[i] & graph.parents[j]
+            or not is_clique(graph.neighbours[i] & graph.parents[j], adjacent)
+        ]
+        if not forced:
+            return graph
+        for i, j in forced:
+            # Contradictory colliders of finite samples may force both ways: the first stays.
+            if graph.neighbours[i] >> j & 1:
+                graph.direct(i, j)
+
+
+def consistent_extension(pdag: Pdag) -> tuple[Pdag, bool]:
+    """DAG with the same edges, directions and colliders (Dor and Tarsi 1992), if there is one.
+
+    Repeatedly removes a variable without outgoing edges whose neighbours are adjacent to all its
+    other adjacent variables, and directs its undirected edges to it. If there is none, no DAG is
+    consistent: the variable with the fewest outgoing edges is then removed, with all its edges
+    pointing to it, which keeps the skeleton but not all directions and colliders.
+
+    Returns
+    -------
+    dag : Pdag
+        All edges directed, no cycle.
+    consistent : bool
+        Whether it is a consistent extension.
+    """
+    graph, dag = pdag.copy(), pdag.copy()
+    adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    left, consistent = (1 << len(graph)) - 1, True
+    while left:
+        sink = next((i for i in members(left) if _is_free_sink(graph, adjacent, left, i)), None)
+        if sink is None:
+            consistent = False
+            sink = min(members(left), key=lambda i: (graph.children[i] & left).bit_count())
+        left &= ~(1 << sink)
+        for i in members(adjacent[sink] & left):
+            dag.direct(i, sink)
+    return dag, consistent
+
+
+def _is_free_sink(graph: Pdag, adjacent: list[int], left: int, i: int) -> bool:
+    if graph.children[i] & left:
+        return False
+    around = adjacent[i] & left
+    return all(not around & ~adjacent[j] & ~(1 << j) for j in members(graph.neighbours[i] & left))
 
 
 @dataclass(frozen=True)
@@ -26,10 +195,10 @@ class ClassFit:
     dag : ndarray of bool, shape (d, d)
         A consistent extension, by Dor and Tarsi's algorithm; entry (i, j) is the edge i → j.
     consistent : bool
-        Whether ``dag`` belongs to the class. PC's colliders may contradict each other on finite
-        samples; then no DAG does, and ``dag`` has the skeleton alone.
+        Whether ``dag`` belongs to the class. On finite samples PC's colliders may contradict each
+        other; then no DAG does, and ``dag`` keeps the skeleton only.
     evidence : ndarray of shape (d, d)
-        How strongly the data speak for each edge of ``dag``, larger is stronger; 0 elsewhere.
+        Evidence for each edge of ``dag``, larger is stronger; 0 elsewhere.
     """
 
     cpdag: Mask
@@ -39,15 +208,15 @@ class ClassFit:
 
 
 def extended(graph: Pdag, evidence: Array) -> ClassFit:
-    """Fit of a class ``graph``; ``evidence`` of shape (d, d), of which the DAG's edges count."""
+    """Fit of a class ``graph``; ``evidence``, (d, d), is kept on the edges of its DAG."""
     dag, consistent = consistent_extension(graph)
     edges = dag.mask()
     return ClassFit(graph.mask(), edges, consistent, np.where(edges, evidence, 0.0))
 
 
-def correlations(x: Site, *, center: bool) -> tuple[Array, int]:
+def correlations(x: SiteInput, *, demean: bool) -> tuple[Array, int]:
     """Correlation matrix of shape (d, d), and the number of samples."""
-    moments = sites_moments([x], center=center)[0]
+    moments = sites_moments([x], demean=demean)[0]
     sd = np.sqrt(np.diag(moments.U))
     return moments.U / np.outer(sd, sd), moments.n
 

@@ -1,8 +1,8 @@
 """GES: greedy equivalence search with the BIC of a Gaussian model (Chickering 2002).
 
 Adding X to the parents B of Y gains −n/2 log(1 − ρ²_XY.B) and costs c = penalty · ½ ln n. The
-cost is the same for every edge, so the search never depends on it but for where it stops: one
-forward path serves every penalty, and so does one backward path from each of its states.
+cost is the same for every edge, so it decides only where the search stops: one forward path, with
+one backward path from each of its states, serves every penalty.
 """
 
 import heapq
@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
-from notears_pfl.baselines.moments import Site
-from notears_pfl.baselines.notears import refuse_negative
-from notears_pfl.baselines.pdag import (
+from notears_pfl.baselines.equivalence import (
+    ClassFit,
     Pdag,
     consistent_extension,
+    correlations,
     essential_graph,
+    extended,
     members,
+    sparsest,
 )
-from notears_pfl.model.types import Array
+from notears_pfl.baselines.notears import SiteInput, refuse_negative
+from notears_pfl.model.problem import Array
 
 
-def ges(x: Site, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
+def ges(x: SiteInput, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
     """Learn an equivalence class from one site.
 
     Parameters
@@ -36,17 +38,17 @@ def ges(x: Site, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
         Subtract the mean of each column of the samples.
     """
     refuse_negative(penalty=penalty)
-    R, n = correlations(x, center=center)
+    R, n = correlations(x, demean=center)
     scores = Scores(R, n)
     return _fit(ForwardPath(scores).searched(penalty * np.log(n) / 2), scores)
 
 
-def ges_with_edges(x: Site, n_edges: int, *, center: bool = True) -> ClassFit:
+def ges_with_edges(x: SiteInput, n_edges: int, *, center: bool = True) -> ClassFit:
     """Learn with the largest penalty, found by bisection, that leaves at least ``n_edges``.
 
-    Without a cost every pair gets an edge: only more than d(d − 1)/2 edges cannot be met.
+    Without a cost every pair gets an edge: only more than d(d − 1)/2 edges are out of reach.
     """
-    scores = Scores(*correlations(x, center=center))
+    scores = Scores(*correlations(x, demean=center))
     path = ForwardPath(scores)
     reach, low = n_edges, path.gains[0]
     while low > 0 and path.searched(low).n_edges() < n_edges:
@@ -67,7 +69,7 @@ class Scores:
     def gains(self, y: int, parents: int) -> Array:
         """Gain of adding each variable in turn to the ``parents`` of ``y``, shape (d,).
 
-        Entries of ``y`` and of the parents mean nothing.
+        Entries of ``y`` and of the parents are meaningless.
         """
         key = (y, parents)
         if key not in self._known:
@@ -87,8 +89,8 @@ class Scores:
 class Move:
     """Insert or delete the edge between x and y, given what else points to y.
 
-    ``clique`` are the neighbours of y that become its parents: NA ∪ T of an insertion, NA ∖ H
-    of a deletion, in Chickering's letters.
+    ``clique`` holds the neighbours of y that become its parents: in Chickering's letters,
+    NA ∪ T of an insertion, NA ∖ H of a deletion.
     """
 
     gain: float
@@ -98,7 +100,7 @@ class Move:
 
 
 class ForwardPath:
-    """States of the forward phase, as far as asked for, and backward paths from them.
+    """States of the forward phase, computed as needed, and backward paths from them.
 
     Attributes
     ----------
@@ -122,7 +124,7 @@ class ForwardPath:
         return [0.0 if move is None else move.gain for move in self._moves]
 
     def lowest_gain(self, n_edges: int) -> float:
-        """Go on to ``n_edges`` edges; return the lowest cost that stops in a state so far."""
+        """Advance to ``n_edges`` edges; return the lowest cost that stops in a state so far."""
         while len(self.states) <= n_edges and self._advance():
             pass
         return min(self.gains)
@@ -139,7 +141,7 @@ class ForwardPath:
         return self._backward[state].searched(cost)
 
     def _advance(self) -> bool:
-        """Make the last state's best insertion; tell whether there was one."""
+        """Make the best insertion in the last state; return whether there was one."""
         move = self._moves[-1]
         if move is None:
             return False
@@ -149,7 +151,7 @@ class ForwardPath:
 
 
 class _Insertions:
-    """Best valid insertion, with what has not changed since the last state kept."""
+    """Finds the best valid insertion; keeps what has not changed since the last state."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
@@ -209,7 +211,7 @@ class _BackwardPath:
         return self._states[state]
 
     def _loss(self, state: int) -> float:
-        """Smallest loss by a deletion in a state; the state after it is then known."""
+        """Smallest loss of a deletion in a state; also stores the state after it."""
         if state + 1 == len(self._states):
             graph = self._states[state]
             move = min(self._deletions(graph), key=lambda m: m.gain, default=None)
@@ -241,7 +243,7 @@ def _cliques(variables: int, adjacent: list[int]) -> Iterator[int]:
 
 
 def _reaches(graph: Pdag, start: int, end: int, blocked: int) -> bool:
-    """Tell whether a path without an edge against it leads around ``blocked``."""
+    """Whether a semi-directed path from ``start`` to ``end`` avoids ``blocked``."""
     reached, fresh = 1 << start | blocked, 1 << start
     while fresh:
         following = 0

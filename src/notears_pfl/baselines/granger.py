@@ -4,7 +4,7 @@
 
 with b the L coefficients of i in the equation of j, M_ii their block of the inverse of the
 regressors' moments, s_j² the residual variance. ``conditional`` has the past of all variables in
-one regression, ``pairwise`` that of i and j alone. Time never runs across two subjects.
+one regression, ``pairwise`` that of i and j alone. The past never reaches into another subject.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import f as f_distribution
 
 from notears_pfl.errors import InputError
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.model.problem import Array, Mask
 
 Kind = Literal["conditional", "pairwise"]
 
@@ -27,13 +27,13 @@ class GrangerFit:
     Attributes
     ----------
     statistic : ndarray of shape (d, d)
-        F of i → j; 0 on the diagonal. All pairs have the same degrees of freedom, so that F
-        ranks as p does, and further where p is too small for a number.
+        F of i → j; 0 on the diagonal. All pairs have the same degrees of freedom, so F ranks
+        pairs as p does, also where p underflows.
     p : ndarray of shape (d, d)
         Upper tail of F; 1 on the diagonal.
     sound : bool
-        Whether the regressors are independent, of every pair where ``kind`` is "pairwise".
-        Filtered series of few volumes are not: F and p then mean nothing.
+        Whether the regressors are linearly independent (for "pairwise", those of every pair).
+        In short filtered series they are not: F and p are then meaningless.
     """
 
     statistic: Array
@@ -101,7 +101,7 @@ def _conditional(present: Array, past: Array, freedom: int) -> tuple[Array, bool
 def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
     """F of all pairs, from moments alone, and whether each pair's past values are independent.
 
-    Pairs whose past values are not have no F; theirs stays 0.
+    F stays 0 for pairs whose past values are not.
     """
     n, d, lag = past.shape
     flat = past.reshape(n, d * lag)
@@ -115,7 +115,7 @@ def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
             continue
         own, own_target = P[j, :, j], Q[j, :, j]
         restricted = total[j] - own_target @ np.linalg.solve(own, own_target)
-        # What the past of i adds beyond that of j: both without the past of j.
+        # What the past of i adds to that of j: project the past of j out of both.
         map_j = np.linalg.solve(own, P[j][:, others].reshape(lag, -1)).reshape(lag, -1, lag)
         cross = P[j][:, others]
         blocks = P[others, :, others] - np.einsum("kil,kim->ilm", cross, map_j)

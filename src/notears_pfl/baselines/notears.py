@@ -8,14 +8,23 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from notears_pfl.baselines.acyclicity import threshold_to_dag, trace_exponential
-from notears_pfl.baselines.moments import Site, pooled, sites_moments
 from notears_pfl.errors import InputError, NotConvergedWarning
-from notears_pfl.model.types import Array
+from notears_pfl.model.estimator import checked_moments, checked_samples
+from notears_pfl.model.problem import (
+    Array,
+    Moments,
+    TraceExponential,
+    acyclic_threshold,
+    second_moments,
+)
+
+# A site's samples of shape (n, d), or its moments (U, n).
+SiteInput: TypeAlias = Array | tuple[Array, int]
 
 H_TOLERANCE = 1e-8
 RHO_MAX = 1e16
@@ -50,13 +59,9 @@ class BaselineFit:
 
 
 def notears(
-    x: Site,
-    *,
-    lambda1: float = 0.1,
-    threshold: float = 0.3,
-    center: bool = True,
+    x: SiteInput, *, lambda1: float = 0.1, threshold: float = 0.3, center: bool = True,
     tolerance: float = TOLERANCE,
-) -> BaselineFit:
+) -> BaselineFit:  # fmt: skip
     """Learn one network from one site.
 
     Parameters
@@ -73,7 +78,7 @@ def notears(
         Relative decrease of the objective below which L-BFGS-B ends a subproblem.
     """
     refuse_negative(lambda1=lambda1, threshold=threshold, tolerance=tolerance)
-    U = sites_moments([x], center=center)[0].U
+    U = sites_moments([x], demean=center)[0].U
     W, h, alpha, rho = np.zeros_like(U), np.inf, 0.0, 1.0
     n_rounds = 0
     while h > H_TOLERANCE and rho < RHO_MAX and n_rounds < MAX_ROUNDS:
@@ -87,19 +92,15 @@ def notears(
 
 
 def notears_average(
-    sites: Sequence[Site],
-    *,
-    lambda1: float = 0.1,
-    threshold: float = 0.3,
-    center: bool = True,
-    tolerance: float = TOLERANCE,
-) -> BaselineFit:
+    sites: Sequence[SiteInput], *, lambda1: float = 0.1, threshold: float = 0.3,
+    center: bool = True, tolerance: float = TOLERANCE,
+) -> BaselineFit:  # fmt: skip
     """Learn one network for all sites, from their samples as one data set.
 
     Parameters are those of :func:`notears`, ``sites`` one entry per site; ``center`` subtracts
     each site's own mean.
     """
-    pool = pooled(sites_moments(sites, center=center))
+    pool = pooled(sites_moments(sites, demean=center))
     return notears((pool.U, pool.n), lambda1=lambda1, threshold=threshold, tolerance=tolerance)
 
 
@@ -145,11 +146,49 @@ def augmented_loss(W: Array, *, U: Array, alpha: float, rho: float) -> tuple[flo
     residual = np.eye(len(U)) - W
     U_residual = U @ residual
     h, h_gradient = trace_exponential(W)
-    # As in the exponential: steps of the line search that are too long are turned down.
+    # As in the exponential, a trial step may overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         value = 0.5 * np.vdot(residual, U_residual) + alpha * h + 0.5 * rho * h * h
         gradient = (alpha + rho * h) * h_gradient - U_residual
     return float(value), gradient
+
+
+def trace_exponential(W: Array) -> tuple[float, Array]:
+    """Value and gradient of h(W) = tr(exp(W ∘ W)) − d; zero exactly when ``W`` has no cycle."""
+    # A trial step of the line search may overflow the exponential: L-BFGS-B then shortens it.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = TraceExponential().evaluate(W[None], s=1.0)
+        assert found is not None
+        (h,), (G,) = found
+        return float(h), 2 * W * G
+
+
+def threshold_to_dag(W: Array, threshold: float) -> Array:
+    """Drop edges of ``abs(weight) <= threshold``, then the weakest ones until no cycle is left."""
+    hollow = np.where(np.eye(len(W), dtype=bool), 0.0, W)
+    dag = np.where(np.abs(hollow) > threshold, hollow, 0.0)
+    return np.where(np.abs(dag) > acyclic_threshold(dag), dag, 0.0)
+
+
+def sites_moments(sites: Sequence[SiteInput], *, demean: bool) -> list[Moments]:
+    """Moments of every site: those given as ``(U, n)``, or those of the samples."""
+    given = [site for site in sites if isinstance(site, tuple)]
+    samples = [site for site in sites if not isinstance(site, tuple)]
+    if given and samples:
+        msg = (
+            f"sites must all be samples or all be moments (U, n); found {len(samples)} and "
+            f"{len(given)}. Compute U = x.T @ x / n where samples are given."
+        )
+        raise InputError(msg)
+    if given:
+        return checked_moments(given)
+    return [second_moments(x, demean=demean) for x in checked_samples(samples, demean=demean)]
+
+
+def pooled(moments: Sequence[Moments]) -> Moments:
+    """Moments of all samples as one data set: U = Σ n_k U^k / Σ n_k."""
+    n = sum(m.n for m in moments)
+    return Moments(np.sum([m.n / n * m.U for m in moments], axis=0), n)
 
 
 def warn_not_converged(method: str, h: float, n_rounds: int) -> None:

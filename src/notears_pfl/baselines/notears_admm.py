@@ -3,7 +3,7 @@
     min_{W^k, Z}  Σ_k (n_k/n) ½ tr((I − W^k)ᵀU^k(I − W^k)) + λ1‖Z‖₁
     s.t.          h(Z) = 0,  W^k = Z.
 
-Each round: every site solves a ridge regression in closed form, the centre minimises an
+Each round: every site solves a ridge regression in closed form, the coordinator minimises an
 ℓ1-penalised augmented Lagrangian in Z, then the multipliers α, β^k and penalties ρ1, ρ2 rise.
 """
 
@@ -11,17 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from notears_pfl.baselines.acyclicity import threshold_to_dag, trace_exponential
-from notears_pfl.baselines.moments import Site, pooled, sites_moments
 from notears_pfl.baselines.notears import (
     H_TOLERANCE,
     TOLERANCE,
     BaselineFit,
+    SiteInput,
     minimise_with_l1,
+    pooled,
     refuse_negative,
+    sites_moments,
+    threshold_to_dag,
+    trace_exponential,
     warn_not_converged,
 )
-from notears_pfl.model.types import Array
+from notears_pfl.model.problem import Array
 
 # The penalties start and grow as in the authors' experiments.
 RHO_START = 1e-3
@@ -34,30 +37,16 @@ CONSENSUS_TOLERANCE = 1e-8
 
 
 def notears_admm(
-    sites: Sequence[Site],
-    *,
-    lambda1: float = 0.01,
-    threshold: float = 0.3,
-    center: bool = True,
-    tolerance: float = TOLERANCE,
-) -> BaselineFit:
-    """Learn one network that all sites agree on, exchanging weights alone.
+    sites: Sequence[SiteInput], *, lambda1: float = 0.01, threshold: float = 0.3,
+    center: bool = True, tolerance: float = TOLERANCE,
+) -> BaselineFit:  # fmt: skip
+    """Learn one network that all sites agree on; they exchange weights alone.
 
-    Parameters
-    ----------
-    sites : sequence of ndarray of shape (n_k, d), or of tuple (U, n)
-        Samples of every site, or their second moments and numbers.
-    lambda1 : float
-        Weight of the ℓ1 norm.
-    threshold : float
-        Edges of ``abs(weight) <= threshold`` are dropped, then the weakest until acyclic.
-    center : bool
-        Subtract each site's mean from its samples.
-    tolerance : float
-        Relative decrease of the objective below which L-BFGS-B ends a centre's step.
+    Parameters are those of :func:`~notears_pfl.baselines.notears_average`; ``tolerance`` ends the
+    coordinator's minimisation in every round.
     """
     refuse_negative(lambda1=lambda1, threshold=threshold, tolerance=tolerance)
-    moments = sites_moments(sites, center=center)
+    moments = sites_moments(sites, demean=center)
     n = pooled(moments).n
     U = np.stack([m.n / n * m.U for m in moments])
     Z, beta = np.zeros(U.shape[1:]), np.zeros(U.shape)
@@ -104,7 +93,7 @@ def consensus_weights(
         h, h_gradient = trace_exponential(V)
         deviation = V - target
         distance = 0.5 * curvature * np.vdot(deviation, deviation)
-        # As in the exponential: steps of the line search that are too long are turned down.
+        # As in the exponential, a trial step may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             value = alpha * h + 0.5 * rho1 * h * h + distance
             gradient = (alpha + rho1 * h) * h_gradient + curvature * deviation

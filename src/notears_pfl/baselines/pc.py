@@ -13,11 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from notears_pfl.baselines.equivalence import ClassFit, correlations, extended, sparsest
-from notears_pfl.baselines.moments import Site
-from notears_pfl.baselines.pdag import Pdag, complete, members
+from notears_pfl.baselines.equivalence import (
+    ClassFit,
+    Pdag,
+    complete,
+    correlations,
+    extended,
+    members,
+    sparsest,
+)
+from notears_pfl.baselines.notears import SiteInput
 from notears_pfl.errors import InputError
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.model.problem import Array, Mask
 
 Indices = npt.NDArray[np.intp]
 
@@ -46,7 +53,9 @@ class Skeleton:
         return int(self.edges.sum()) // 2
 
 
-def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True) -> ClassFit:
+def pc(
+    x: SiteInput, *, alpha: float = 0.01, max_condition: int = 3, center: bool = True
+) -> ClassFit:
     """Learn an equivalence class from one site.
 
     Parameters
@@ -68,12 +77,12 @@ def pc(x: Site, *, alpha: float = 0.01, max_condition: int = 3, center: bool = T
 
 
 def pc_with_edges(
-    x: Site, n_edges: int, *, max_condition: int = 3, center: bool = True
+    x: SiteInput, n_edges: int, *, max_condition: int = 3, center: bool = True
 ) -> ClassFit:
     """Learn with the smallest α, found by bisection of z, that leaves at least ``n_edges``.
 
-    Other parameters are those of :func:`pc`. No test removes an edge at z = 0, so that only
-    ``n_edges`` beyond d(d − 1)/2 cannot be met.
+    Other parameters are those of :func:`pc`. At z = 0 no test removes an edge, so only more than
+    d(d − 1)/2 edges are out of reach.
     """
     R, n = _checked(x, max_condition, center)
 
@@ -91,7 +100,8 @@ def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
     """Remove the edges that some set separates, level by level.
 
     ``R`` of shape (d, d) holds correlations of ``n`` samples, ``z`` is the critical value. At
-    every level the neighbours are those before it, so the order of variables does not matter.
+    every level the neighbours are those of the level before, so the order of variables does not
+    matter.
     """
     d = len(R)
     edges = ~np.eye(d, dtype=bool)
@@ -113,9 +123,9 @@ def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
 
 
 def _tests(edges: Mask, level: int) -> tuple[Indices, Indices, Indices]:
-    """Pairs (i, j) and sets S, (n_tests, level), of j's fellow neighbours of i.
+    """Pairs (i, j) and sets S, (n_tests, level), of the other neighbours of i.
 
-    Without a set, every pair once.
+    At level 0 there are no sets, and every pair occurs once.
     """
     if level == 0:
         i, j = np.nonzero(np.triu(edges))
@@ -146,7 +156,7 @@ def _directed(found: Skeleton) -> ClassFit:
     """Direct colliders, then what follows from them.
 
     i — k — j with i, j not adjacent is a collider unless k is in their separator. The most
-    clearly separated pairs go first; a collider that contradicts an earlier one is left out.
+    clearly separated pairs come first; a collider that contradicts an earlier one is left out.
     """
     graph = Pdag.from_mask(found.edges)
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
@@ -158,8 +168,8 @@ def _directed(found: Skeleton) -> ClassFit:
     return extended(complete(graph), found.strength)
 
 
-def _checked(x: Site, max_condition: int, center: bool) -> tuple[Array, int]:
-    R, n = correlations(x, center=center)
+def _checked(x: SiteInput, max_condition: int, demean: bool) -> tuple[Array, int]:
+    R, n = correlations(x, demean=demean)
     if max_condition < 0:
         msg = f"max_condition: needed 0 or more, found {max_condition}."
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""A site's border: every request is checked, done and written down before its answer leaves."""
+"""A site's border: it checks, answers and records every request before the answer leaves."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -9,22 +9,22 @@ from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
 from notears_pfl.federated.rules import RefusedError, SiteRules
-from notears_pfl.federated.samples import Brought
-from notears_pfl.model.local import Site
+from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.model.federation import Site
+from notears_pfl.model.problem import Array
 from notears_pfl.model.selection import n_folds
-from notears_pfl.model.types import Array
 
 logger = logging.getLogger(__name__)
 
-Bring = Callable[[Mapping[str, Any]], Brought]
-
+# Load the site's data for a plan.
+LoadSite = Callable[[Mapping[str, Any]], LoadedSite]
 
 CANNOT_START = "the site cannot start; its own log says why."
 CANNOT_RECORD = "the site cannot write its records (is its disk full?), so nothing leaves it."
 
 
 def refusal_of_all(reason: str) -> bytes:
-    """Refusal of a bundle that stands in no ledger: it tells nothing of the site's data."""
+    """Refusal of a bundle that is in no ledger: it reveals nothing about the site's data."""
     return encode(Message("refusal", -1, -1, (reason,)))
 
 
@@ -35,15 +35,15 @@ class Border:
     ----------
     rules : SiteRules
         What the site allows.
-    bring : callable
-        Gives the site and its counts for a plan.
+    load : callable
+        Loads the site and its counts for a plan.
     ledger : Ledger
-        Where every message is written down.
+        Records every message.
     """
 
-    def __init__(self, rules: SiteRules, bring: Bring, ledger: Ledger) -> None:
-        self._rules, self._bring, self._ledger = rules, bring, ledger
-        self._brought: Brought | None = None
+    def __init__(self, rules: SiteRules, load: LoadSite, ledger: Ledger) -> None:
+        self._rules, self._load, self._ledger = rules, load, ledger
+        self._loaded: LoadedSite | None = None
         self._group, self._n_rois, self._basis, self._folds = "", 0, 0, 0
         self._D: Array | None = None
 
@@ -79,15 +79,15 @@ class Border:
         return b"".join(answers)
 
     def _group_of(self, request: Message) -> str:
-        """Group that a request is about, for the ledger; a plan may bring another one."""
+        """Group of a request, for the ledger; a plan may name another one."""
         match request.kind, request.values:
             case "plan", ({"group": str(group)},):
-                # The name is not checked yet, and must not break the table's lines.
+                # The name is not checked yet and must not break the lines of the table.
                 return group if group.isalnum() else "unknown"
         return self._group
 
     def _send(self, request: Message, answer: Message, group: str) -> bytes:
-        """Write an answer down, and give its bytes."""
+        """Record an answer, and return its bytes."""
         encoded = encode(answer)
         kind = request.kind if answer.kind == "answer" else answer.kind
         self._ledger.write("out", group, answer, kind, len(encoded))
@@ -97,7 +97,7 @@ class Border:
         return Message("refusal", request.round, self._basis, (reason,))
 
     def _answer(self, request: Message) -> Message:
-        """Do what is asked, or say why not: what goes out names no subject of the site's."""
+        """Do what is asked, or say why not; an answer names no subject."""
         try:
             self._rules.check_kind(request.kind)
             if request.kind != "plan" and not self._is_prepared(request):
@@ -118,12 +118,12 @@ class Border:
         return Message("answer", request.round, self._basis, (value,))
 
     def _is_prepared(self, request: Message) -> bool:
-        """Whether the site is as the request expects it; a preparation only adds to that.
+        """Whether the site has the preparations that the request rests on.
 
-        Numbers of preparations rise, so that one from elsewhere shows: the centre's next request
-        finds the site lost, and is not answered on another basis than its own.
+        Preparations are numbered upwards, so a foreign one is noticed: the centre's next request
+        then finds the site lost, and is not answered on a basis other than its own.
         """
-        if self._brought is None:
+        if self._loaded is None:
             return False
         if request.kind in PREPARATIONS:
             return request.basis > self._basis
@@ -133,23 +133,29 @@ class Border:
         if kind == "plan":
             (plan,) = values
             self._rules.check_plan(plan)
-            self._brought = self._bring(plan)
+            self._loaded = self._load(plan)
             self._group, self._n_rois = plan["group"], len(plan["rois"])
             self._folds, self._D = 0, None
-            return self._brought.counts
-        assert self._brought is not None
-        site = self._brought.site
-        match kind:
-            case "split":
-                self._folds = _checked_folds(site, *values)
-            case "begin":
-                self._check_fold(values[-1])
-                self._D = values[0]
-            case "score":
-                self._check_fold(values[-1])
-            case "step":
-                self._check_pull(site, values[1])
-        return getattr(site, kind)(*values)
+            return self._loaded.counts
+        assert self._loaded is not None
+        site = self._loaded.site
+        match kind, values:
+            case "describe", ():
+                return site.describe()
+            case "split", (folds,):
+                self._folds = _checked_folds(site, folds)
+                site.split(folds)
+            case "begin", (D, order, fold):
+                self._check_fold(fold)
+                self._D = D
+                site.begin(D, order, fold)
+            case "step", (V, rho):
+                self._check_pull(site, rho)
+                return site.step(V, rho)
+            case "score", (W, fold):
+                self._check_fold(fold)
+                return site.score(W, fold)
+        return None
 
     def _check_fold(self, fold: int | None) -> None:
         if fold is not None and fold >= self._folds:
@@ -157,9 +163,9 @@ class Border:
             raise RefusedError(msg)
 
     def _check_pull(self, site: Site, rho: float) -> None:
-        """Refuse ρ beyond the site's range, as such and beside the site's own variances.
+        """Refuse ρ outside the site's range, by itself and relative to the site's variances.
 
-        A step depends on ρD alone, so that D could make up for a ρ within the range.
+        A step depends on ρD alone: a small D could make up for a ρ within the range.
         """
         self._rules.check_number("rho", rho, "rho")
         if self._D is None:
@@ -176,10 +182,10 @@ class Border:
 
 
 def _checked_folds(site: Site, folds: int) -> int:
-    """Refuse all but the estimator's own number of folds.
+    """Refuse any number of folds but the estimator's own.
 
-    Two cuts of the same series would tell the covariance of what lies between them, down to a
-    single subject's.
+    Two splits of the same series would reveal the covariance of what lies between their cuts,
+    down to a single subject's.
     """
     own = n_folds([site.describe()])
     if folds != own:

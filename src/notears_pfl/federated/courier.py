@@ -1,37 +1,37 @@
-"""The centre's transport: requests of the fit as bundles of bytes, answers checked and saved."""
+"""The sites of a fit, reached from the centre: requests as bytes, answers checked and saved."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.messages import (
-    Message,
-    MessageError,
-    decode,
-    encode,
-    words_of_others,
-)
+from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
 from notears_pfl.federated.protocol import (
     PREPARATIONS,
+    Kind,
     check_answer,
     check_step,
-    is_led_astray,
     largest_weight,
+    weights_diverge,
 )
-from notears_pfl.model.types import Array
+from notears_pfl.model.federation import Description
+from notears_pfl.model.problem import Array, Order
 
 # exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
 Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 RETRY_S = 0.2
 MAX_LOSSES = 3
-# Series have unit scale: medians of sites' variances that differ by so much are worth a word.
+# Series have unit scale: median variances that differ by this factor are worth mentioning.
 APART = 10.0
+
+# Arguments of a request, by the number of the site.
+Arguments = Mapping[int, tuple[Any, ...]]
 
 
 class SilentError(FederatedError):
@@ -43,81 +43,119 @@ class SilentError(FederatedError):
         super().__init__(f"no answer from {named} within {waited_s:g} s; the state is saved.")
 
 
+@dataclass(frozen=True)
+class RemoteSites:
+    """Sites behind a courier, as the fit sees them (``model.federation.Sites``)."""
+
+    courier: "Courier"
+    numbers: tuple[int, ...]
+
+    def alone(self) -> list["RemoteSites"]:
+        """Return every site by itself."""
+        return [RemoteSites(self.courier, (k,)) for k in self.numbers]
+
+    def describe(self) -> list[Description]:
+        """Ask for variances and numbers of samples."""
+        return self.courier.ask("describe", dict.fromkeys(self.numbers, ()))
+
+    def split(self, n_folds: int) -> None:
+        """Have the sites split their samples before the next request."""
+        self.courier.prepare("split", dict.fromkeys(self.numbers, (n_folds,)))
+
+    def begin(self, D: Array, orders: Sequence[Order | None], fold: int | None) -> None:
+        """Have the sites prepare for steps before the next request."""
+        pairs = zip(self.numbers, orders, strict=True)
+        self.courier.prepare("begin", {k: (D, order, fold) for k, order in pairs})
+
+    def step(self, V: Array, rho: float) -> list[tuple[Array, float]]:
+        """Ask for the local weights and their losses."""
+        pairs = zip(self.numbers, V, strict=True)
+        return self.courier.ask("step", {k: (v, rho) for k, v in pairs})
+
+    def score(self, W: Array, fold: int) -> list[Array]:
+        """Ask for the held-out squared residuals of W."""
+        pairs = zip(self.numbers, W, strict=True)
+        return self.courier.ask("score", {k: (w, fold) for k, w in pairs})
+
+
 class Courier:
-    """A transport for ``fit_sites`` (see ``model.federation``).
+    """Carries the requests of one fit to the sites and their answers back.
 
     Preparations wait for the next request that has an answer and travel in its bundle: a round is
-    one round trip. A site that says it lost them gets them again.
+    one round trip. A site that lost its preparations gets them again.
 
     Parameters
     ----------
     exchange : callable
         Carries bundles to the sites, by the names in their certificates.
-    sites : sequence of str
+    names : sequence of str
         Names of the sites, in the order of their numbers.
     plan : mapping
         What is fitted: group, rois, scale, estimator.
     journal : Journal
         Saved answers, replayed first.
     answer_s : float
-        How long to go on asking a silent site before giving up.
+        How long to keep asking a silent site before giving up.
     """
 
     def __init__(
         self,
         exchange: Exchange,
-        sites: Sequence[str],
+        names: Sequence[str],
         plan: Mapping[str, Any],
         journal: Journal,
         answer_s: float,
     ) -> None:
-        self._exchange, self._sites, self._journal = exchange, list(sites), journal
+        self._exchange, self._names, self._journal = exchange, list(names), journal
         self._answer_s, self._n_rois = answer_s, len(plan["rois"])
         self._round = 0
         # By site: the preparations in force, and the number of the last that was delivered.
-        self._prepared: list[dict[str, Message]] = [{} for _ in sites]
-        self._delivered = [0] * len(self._sites)
+        self._prepared: list[dict[str, Message]] = [{} for _ in names]
+        self._delivered = [0] * len(self._names)
         self.bytes_out: Counter[str] = Counter()
         self.bytes_in: Counter[str] = Counter()
         self.exchanges = 0
-        self._counts: list[Any] = [None] * len(self._sites)
+        self._counts: list[Any] = [None] * len(self._names)
         self._variances: dict[int, Array] = {}
         # By site: the largest weight of its last step.
         self._largest: dict[int, float] = {}
-        numbers = range(len(self._sites))
-        for k in numbers:
-            self._prepare(k, "plan", (dict(plan),))
-        self._counts = list(self("plan", dict.fromkeys(numbers, ())).values())
+        self.sites = RemoteSites(self, tuple(range(len(self._names))))
+        self.prepare("plan", dict.fromkeys(self.sites.numbers, (dict(plan),)))
+        self._counts = self.ask("plan", dict.fromkeys(self.sites.numbers, ()))
 
     @property
     def counts(self) -> list[dict[str, Any]]:
-        """What every site says that it brings."""
+        """What every site said about its data."""
         return self._counts
 
-    def __call__(self, request: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Ask sites, by their numbers, and return their answers."""
-        if request in ("split", "begin"):
-            for k, values in arguments.items():
-                self._prepare(k, request, values)
-            return dict.fromkeys(arguments)
+    def prepare(self, kind: Kind, arguments: Arguments) -> None:
+        """Have sites change their state before the next request, as last asked for each kind."""
+        for k, values in arguments.items():
+            prepared = self._prepared[k]
+            number = 1 + max((message.basis for message in prepared.values()), default=0)
+            # In force after the one it replaces: later preparations rest on earlier ones.
+            prepared.pop(kind, None)
+            prepared[kind] = Message(kind, self._round, number, values)
+
+    def ask(self, kind: Kind, arguments: Arguments) -> list[Any]:
+        """Return the answers of sites, in the order of ``arguments``; replay the saved ones."""
         self._round += 1
-        if request == "step":
-            self._refuse_to_go_astray(arguments)
-        asked = b"".join(self._request(k, request, v) for k, v in arguments.items())
+        if kind == "step":
+            self._refuse_divergence(arguments)
+        asked = b"".join(self._request(k, kind, v) for k, v in arguments.items())
         saved = self._journal.replay(asked)
         if saved is None:
-            traffic, answers = self._ask(request, arguments)
+            traffic, answers = self._ask_until_answered(kind, arguments)
             saved = b"".join(map(encode, [traffic, *(answers[k] for k in arguments)]))
             self._journal.add(asked, saved)
         (traffic, _), *decoded = decode(saved, 1 + len(arguments))
         self._count(*traffic.values)
-        answered = [message.values[0] for message, _ in decoded]
-        found = dict(zip(arguments, answered, strict=True))
-        if request == "describe":
-            self._variances |= {k: description.variances for k, description in found.items()}
-        if request == "step":
-            for k, (W, _) in found.items():
-                self._largest[k] = largest_weight(W, self._prepared[k]["begin"].values[0])
+        found = [message.values[0] for message, _ in decoded]
+        for k, answer in zip(arguments, found, strict=True):
+            if kind == "describe":
+                self._variances[k] = answer.variances
+            elif kind == "step":
+                self._largest[k] = largest_weight(answer[0], self._prepared[k]["begin"].values[0])
         return found
 
     def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
@@ -125,56 +163,49 @@ class Courier:
         V, rho = values
         return V, rho, self._prepared[k]["begin"].values[0], self._variances[k]
 
-    def _refuse_to_go_astray(self, arguments: Mapping[int, tuple[Any, ...]]) -> None:
-        """Stop before an honest site has to answer for weights that another drove up."""
+    def _refuse_divergence(self, arguments: Arguments) -> None:
+        """Stop before an honest site is blamed for weights that another site drove up."""
         terms = {k: self._terms(k, values) for k, values in arguments.items()}
-        if any(is_led_astray(V, D) for V, _, D, _ in terms.values()):
+        if any(weights_diverge(V, D) for V, _, D, _ in terms.values()):
             foremost = max(self._largest, key=lambda k: self._largest[k])
             msg = (
-                f"site {self._sites[foremost]}: the weights of all sites grew without bound, and "
+                f"site {self._names[foremost]}: the weights of all sites grew without bound, and "
                 "its own are the largest. See what it brings. The state is saved."
             )
             raise FederatedError(msg)
 
     def _count(self, sent: Mapping[str, int], received: Mapping[str, int]) -> None:
-        """Count a round, be it one of before the centre was restarted."""
+        """Count a round, also one from before a restart of the centre."""
         self.exchanges += 1
         self.bytes_out.update(sent)
         self.bytes_in.update(received)
 
-    def _prepare(self, k: int, kind: str, values: tuple[Any, ...]) -> None:
-        prepared = self._prepared[k]
-        number = 1 + max((message.basis for message in prepared.values()), default=0)
-        # In force after the one it replaces: later preparations rest on earlier ones.
-        prepared.pop(kind, None)
-        prepared[kind] = Message(kind, self._round, number, values)
-
-    def _request(self, k: int, kind: str, values: tuple[Any, ...]) -> bytes:
+    def _request(self, k: int, kind: Kind, values: tuple[Any, ...]) -> bytes:
         """Bytes of a request; the plan is one of the preparations."""
         latest = max(message.basis for message in self._prepared[k].values())
         if kind == "plan":
             return encode(self._prepared[k]["plan"])
         return encode(Message(kind, self._round, latest, values))
 
-    def _bundle(self, k: int, kind: str, values: tuple[Any, ...]) -> bytes:
+    def _bundle(self, k: int, kind: Kind, values: tuple[Any, ...]) -> bytes:
         due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
         parts = [encode(message) for message in due]
         return b"".join(parts if kind == "plan" else [*parts, self._request(k, kind, values)])
 
-    def _ask(
-        self, kind: str, arguments: Mapping[int, tuple[Any, ...]]
+    def _ask_until_answered(
+        self, kind: Kind, arguments: Arguments
     ) -> tuple[Message, dict[int, Message]]:
-        """Ask until every site has answered, and say with how many bytes; give up on silence."""
+        """Ask until every site has answered; return the traffic in bytes, and the answers."""
         answers: dict[int, Message] = {}
         sent: Counter[str] = Counter()
         received: Counter[str] = Counter()
         attempts: Counter[int] = Counter()
         deadline = time.monotonic() + self._answer_s
         while waiting := [k for k in arguments if k not in answers]:
-            bundles = {self._sites[k]: self._bundle(k, kind, arguments[k]) for k in waiting}
+            bundles = {self._names[k]: self._bundle(k, kind, arguments[k]) for k in waiting}
             replies = self._exchange(bundles)
             for k in waiting:
-                name = self._sites[k]
+                name = self._names[k]
                 if name not in replies:
                     continue
                 sent[name] += len(bundles[name])
@@ -186,27 +217,27 @@ class Courier:
                 if attempts[k] > MAX_LOSSES:
                     msg = f"site {name} was prepared {MAX_LOSSES} times and lost it every time."
                     raise FederatedError(msg)
-            silent = [self._sites[k] for k in waiting if self._sites[k] not in replies]
+            silent = [self._names[k] for k in waiting if self._names[k] not in replies]
             if silent and time.monotonic() > deadline:
                 raise SilentError(silent, self._answer_s)
             if silent:
                 time.sleep(RETRY_S)
         return Message("traffic", self._round, 0, (dict(sent), dict(received))), answers
 
-    def _read(self, k: int, kind: str, values: tuple[Any, ...], reply: bytes) -> Message | None:
-        """Answer of a site, checked; None where it must be prepared and asked again."""
-        name = self._sites[k]
+    def _read(self, k: int, kind: Kind, values: tuple[Any, ...], reply: bytes) -> Message | None:
+        """Check a site's answer; None if the site must be prepared and asked again."""
+        name = self._names[k]
         try:
             messages = [message for message, _ in decode(reply)]
         except MessageError as error:
-            msg = f"site {name}: {words_of_others(str(error))} The state is saved."
+            msg = f"site {name}: {printable(str(error))} The state is saved."
             raise MessageError(msg) from error
         last = messages[-1] if messages else Message("", -1, -1)
         if last.kind == "lost":
             self._delivered[k] = 0
             return None
         if last.kind == "refusal":
-            reason = words_of_others(" ".join(map(str, last.values)))
+            reason = printable(" ".join(map(str, last.values)))
             context = self._scales() if kind == "step" else ""
             msg = f"site {name} refuses: {reason}{context} The state is saved."
             raise FederatedError(msg)
@@ -229,15 +260,15 @@ class Courier:
                     W, loss = message.values[0]
                     check_step(W, loss, *self._terms(k, values))
             except MessageError as error:
-                msg = f"site {name}: {words_of_others(str(error))}. The state is saved."
+                msg = f"site {name}: {printable(str(error))}. The state is saved."
                 raise MessageError(msg) from error
         self._same_data(k, messages, expected)
         self._delivered[k] = max(m.basis for m in self._prepared[k].values())
         return last
 
     def _scales(self) -> str:
-        """Say how the sites' variances compare, where one of them may be why another refuses."""
-        medians = {self._sites[k]: float(np.median(u)) for k, u in self._variances.items()}
+        """Compare the sites' variances, where one site may be the reason why another refuses."""
+        medians = {self._names[k]: float(np.median(u)) for k, u in self._variances.items()}
         if max(medians.values()) < APART * min(medians.values()):
             return ""
         named = ", ".join(f"{site} {median:.3g}" for site, median in medians.items())
@@ -247,12 +278,12 @@ class Courier:
         )
 
     def _same_data(self, k: int, messages: Sequence[Message], expected: Sequence[str]) -> None:
-        """Refuse to go on with a site that brings other data than when the fit began."""
+        """Refuse to continue with a site whose data have changed since the fit began."""
         if "plan" in expected and self._counts[k] is not None:
             found = messages[expected.index("plan")].values[0]
             if found != self._counts[k]:
                 msg = (
-                    f"site {self._sites[k]} brings other data than at the start: {found} instead "
+                    f"site {self._names[k]} brings other data than at the start: {found} instead "
                     f"of {self._counts[k]}. Delete the saved state to fit anew."
                 )
                 raise FederatedError(msg)

@@ -25,8 +25,8 @@ from notears_pfl.federated.gate import CHANNEL, SITE_FILE, TOPIC
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.runs import LEDGER, record_run
-from notears_pfl.federated.samples import bring_samples
 from notears_pfl.federated.seal import AUTHORITY, Examiner
+from notears_pfl.federated.site_data import load_site
 from notears_pfl.federated.statement import write_statement
 
 SEAL = "notears_pfl_seal"
@@ -73,8 +73,8 @@ class SiteExecutor(Executor):
         record_run(self._records, run, self._rules)
         if self._authority.exists():
             self._examiner = Examiner(self._authority, self._rules.centre, self._site, run)
-        bring = partial(bring_samples, self._rules, self._site)
-        return Border(self._rules, bring, self._ledger).handle
+        load = partial(load_site, self._rules, self._site)
+        return Border(self._rules, load, self._ledger).handle
 
     def _answer(self, request: Message) -> Message:
         """Answer the centre, and nobody else who might reach this cell."""

@@ -1,7 +1,7 @@
 """The centre's saved state: every answer so far, in order.
 
-The centre's computations are a function of the answers alone, so that a fit that was stopped is
-brought back by running it again on the saved answers, and goes on from there with the same bits.
+The centre's computations depend on the answers alone, so a stopped fit is resumed by running it
+again on the saved answers; it continues from there with the same bits.
 The journal grows by K d² numbers a round: 125 kB for five sites and 56 ROIs.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from notears_pfl.errors import FederatedError
 
-# Of what is in a record; a file with records of another is begun anew.
+# Version of the records; a file of another version is started afresh.
 FORMAT = 2
 # Length and checksum of a record, and checksum of the request that it answers.
 HEAD = struct.Struct("<QII")
@@ -25,7 +25,7 @@ class Journal:
     Parameters
     ----------
     path : Path
-        The file. Of another fit than ``purpose`` it is begun anew.
+        The file; if it belongs to a fit other than ``purpose``, it is started afresh.
     purpose : mapping
         What is fitted, and with which sites.
     """
@@ -40,7 +40,7 @@ class Journal:
             records = [(0, first)]
         size = sum(HEAD.size + len(body) for _, body in records)
         self._saved = records[:0:-1]
-        # A record that was cut off by a crash is written over.
+        # A record cut off by a crash is overwritten.
         self._file = path.open("r+b" if path.exists() else "w+b")
         self._file.truncate(size if self._file.seek(0, 2) else 0)
         self._file.seek(0, 2)
@@ -49,7 +49,7 @@ class Journal:
 
     @property
     def n_saved(self) -> int:
-        """How many saved answers are still to be replayed."""
+        """Number of saved answers not yet replayed."""
         return len(self._saved)
 
     def replay(self, request: bytes) -> bytes | None:

@@ -1,8 +1,8 @@
-"""Messages as bytes: a JSON header that says all, then the arrays' own bytes.
+"""Messages as bytes: a JSON header that describes everything, then the bytes of the arrays.
 
-Nothing that is received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are
-checked before anything is made of them: a header has a largest length, and an array is no larger
-than its bytes. A bundle is messages one after the other, so that sizes add up.
+Nothing received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are checked
+before memory is allocated: a header has a largest length, and an array is no larger than its
+bytes. A bundle is messages one after the other, so that sizes add up.
 """
 
 import json
@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
 # The longest header is that of a plan, with the labels of all ROIs: 400 of them take some 10 kB.
 LARGEST_HEADER = 2**20
-# A request comes with three preparations at the most.
+# A request comes with at most three preparations.
 MOST_MESSAGES = 8
 LARGEST_NUMBER = 2**53
 LONGEST_KIND = 40
-# What a person is shown of the words of another site.
-LONGEST_WORDS = 300
-# What reading bytes that are no message may raise.
+# The longest text of another site that is shown.
+LONGEST_TEXT = 300
+# Errors that reading bytes that are not a message may raise.
 MALFORMED = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error,
     RecursionError,
@@ -34,7 +34,7 @@ MALFORMED = (
 
 
 class MessageError(FederatedError):
-    """Bytes that are no message, or a message that is not what its kind says."""
+    """Bytes that are not a message, or a message that does not fit its kind."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
-    """Read a bundle: its messages, ``most`` at the most, each with the number of its bytes."""
+    """Read a bundle: its messages, at most ``most``, each with its size in bytes."""
     messages: list[tuple[Message, int]] = []
     start = 0
     while start < len(data):
@@ -175,7 +175,7 @@ def _shapes(value: Any) -> Iterator[tuple[int, ...]]:
         yield np.shape(value) if isinstance(value, np.ndarray) else ()
 
 
-def words_of_others(text: str) -> str:
-    """Text as it may be shown to a person: no signs that steer a terminal, and not too long."""
-    plain = "".join(sign if sign.isprintable() else " " for sign in text[: LONGEST_WORDS + 1])
-    return plain if len(plain) <= LONGEST_WORDS else f"{plain[:LONGEST_WORDS]} …"
+def printable(text: str) -> str:
+    """Text of another site, safe to show: no control characters, and not too long."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: LONGEST_TEXT + 1])
+    return plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …"

@@ -19,7 +19,7 @@ from scipy.special import log_ndtr, ndtr
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.model.types import Array
+from notears_pfl.model.problem import Array
 
 # Eigenvalues of the noisy moments are lifted to this share of their mean, to make them moments.
 LEAST_EIGENVALUE = 1e-3
@@ -27,7 +27,7 @@ LEAST_EIGENVALUE = 1e-3
 
 @dataclass(frozen=True)
 class Noise:
-    """Differential privacy asked for: ε, δ, and the norm C that a subject is clipped to."""
+    """Level of differential privacy: ε, δ, and the norm C that a subject is clipped to."""
 
     epsilon: float
     delta: float

@@ -1,34 +1,35 @@
 """The agreed kinds of messages: what each must hold, in both directions.
 
-    plan       what is to be fitted: group, ROIs, scale, estimator → counts of what the site brings
+    plan       what to fit: group, ROIs, scale, estimator → counts of the site's data
     describe   → variance of every ROI, number of samples
     split      number of folds
     begin      scale D of the rows, an order of the ROIs or none, a fold to leave out or none
     step       V and ρ → weights W and their loss
     score      W and a fold → one sum of squares per ROI
 
-``describe`` and what follows are the methods of ``model.local.Site``. Preparations (``plan``,
-``split``, ``begin``) change a site's state; a site that lost it is given them again.
+Kinds below ``plan`` are the methods of ``model.federation.Site``. Preparations (``plan``,
+``split``, ``begin``) change a site's state; a site that lost it gets them again.
 """
 
 import sys
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from notears_pfl.federated.messages import MessageError
-from notears_pfl.model.local import Description
-from notears_pfl.model.types import Array
+from notears_pfl.model.federation import Description
+from notears_pfl.model.problem import Array
 
-PREPARATIONS = ("plan", "split", "begin")
-KINDS = ("plan", "describe", "split", "begin", "step", "score")
+Kind = Literal["plan", "describe", "split", "begin", "step", "score"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PREPARATIONS: tuple[Kind, ...] = ("plan", "split", "begin")
 PLAN_KEYS = {"group", "rois", "scale", "estimator"}
 COUNTS = {"subjects", "samples", "effective_samples", "noise"}
 NOISE = {"epsilon", "delta", "clip"}
 MOST_SUBJECTS, MOST_SAMPLES = 10**6, 10**9
-# Series have unit scale; only strong noise lifts variances, and never so far.
+# Series have unit scale; only strong noise raises variances, and never this far.
 LARGEST_VARIANCE = 1e6
-# In units of √(D_j/D_i), in which weights have no unit: what steps lead to is far below.
+# In units of √(D_j/D_i), in which weights have no unit; honest steps stay far below.
 LARGEST_WEIGHT = 1e6
 # Room for rounding, and for a fold's variances, which are not quite those of the whole.
 SLACK = 4.0
@@ -60,7 +61,7 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
         2 loss + ρ ‖D^½ (W − V)‖² ≤ Σ_j u_j + ρ ‖D^½ V‖²,   and so for every column
     """
     root = np.sqrt(D)[:, None]
-    # What is too large to be squared is infinite, and refused.
+    # A value too large to be squared becomes infinite and is refused.
     with np.errstate(over="ignore"):
         at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
         distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
@@ -82,11 +83,11 @@ def largest_weight(W: Array, D: Array) -> float:
         return float((np.abs(W) * root / root.T).max())
 
 
-def is_led_astray(V: Array, D: Array) -> bool:
-    """Whether the sites' weights so far ask for more than an honest answer to V may hold.
+def weights_diverge(V: Array, D: Array) -> bool:
+    """Whether the sites' weights have grown so far that an honest answer to V may be too large.
 
-    An honest answer is at most twice the norm of V's column and what the site's own variances add,
-    so whoever has to answer such a V is not the one to blame for a weight that is too large.
+    An honest answer is at most twice the norm of V's column plus what the site's own variances
+    add, so a site that answers such a V is not to blame for a weight that is too large.
     """
     root = np.sqrt(D)
     with np.errstate(over="ignore"):
@@ -155,7 +156,7 @@ def _check_counts(counts: dict[str, Any]) -> None:
             if effective > MOST_SAMPLES:
                 msg = f"effective_samples must be at most {MOST_SAMPLES}; found {effective:g}"
                 raise MessageError(msg)
-        # A site with noise does not say how its series are correlated in time.
+        # A site with noise does not reveal how its series are correlated in time.
         case dict() if set(noise) == NOISE and effective is None:
             for name in sorted(NOISE):
                 _finite(name, noise[name], (), positive=True)
@@ -172,7 +173,7 @@ def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = F
     if np.shape(value) != shape:
         msg = f"{name} must have shape {shape}; found {np.shape(value)}"
         raise MessageError(msg)
-    # Whole numbers may be too large for numpy to look at.
+    # Whole numbers may be too large for numpy.
     finite = abs(value) <= sys.float_info.max if number else np.isfinite(value).all()
     if not finite:
         msg = f"{name} must be finite; found NaN or infinite values"

@@ -1,4 +1,4 @@
-"""A federation on one machine, from what the workflow has of all its sites."""
+"""A federation simulated on one machine, from the workflow's data of all sites."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from notears_pfl.federated.protocol import KINDS
 from notears_pfl.federated.study import Federation
 from notears_pfl.io.atomic import whole_file
 
-# Far beyond what the estimator asks for: the simulation shows the border, not a hospital's choice.
+# Far wider than the estimator needs: the simulation shows the border, not a hospital's choice.
 RANGES = {"lambda": [0.0, 100.0], "kappa": [0.0, 100.0], "rho": [1e-6, 1e6]}
 CENTRE = "localhost"
 
@@ -24,7 +24,7 @@ def simulated_federation(
     scale: str,
     estimator: Mapping[str, Any],
 ) -> Federation:
-    """Federation of sites that are on this machine, and are waited for accordingly."""
+    """Federation of sites on this machine, with short waiting times."""
     return Federation(
         name="simulation",
         host=CENTRE,
@@ -64,7 +64,7 @@ def write_site_files(
                 "messages": list(KINDS),
             },
         }
-        # A simulation shows one run: records of an earlier one would add up with it.
+        # A simulation shows one run: records of an earlier one would be added to it.
         for path in (out / "sites" / site).glob("*"):
             path.unlink()
         with whole_file(out / f"sites/{site}.yaml") as temporary:

@@ -16,7 +16,7 @@ from notears_pfl.model.estimator import NotearsPFL
 
 @dataclass(frozen=True)
 class Federation:
-    """A federated study, as its hospitals agreed on it."""
+    """A federated study, as agreed between its hospitals."""
 
     name: str
     host: str
@@ -64,9 +64,9 @@ def fit_study(
 ) -> None:
     """Fit all groups with ``sites`` and write networks and reports to ``folder``.
 
-    Answers are saved in ``folder/state`` until all is done: a study that was stopped goes on.
+    Answers are saved in ``folder/state`` until all groups are fitted: a stopped study resumes.
     """
-    _remove_networks_of_others(federation, sites, folder)
+    _remove_networks_of_absent_sites(federation, sites, folder)
     journals = []
     for group in federation.groups:
         plan = {
@@ -82,7 +82,7 @@ def fit_study(
         try:
             courier = Courier(exchange, sites, plan, journal, federation.answer_s)
             fit = NotearsPFL(**federation.estimator, progress=False)
-            fit.fit_over(courier, len(sites))
+            fit.fit_over(courier.sites)
         finally:
             journal.close()
         _write(fit, federation, group, sites, courier, folder)
@@ -90,8 +90,10 @@ def fit_study(
         journal.delete()
 
 
-def _remove_networks_of_others(federation: Federation, sites: Sequence[str], folder: Path) -> None:
-    """Remove what an earlier fit, with sites that stay away now, left."""
+def _remove_networks_of_absent_sites(
+    federation: Federation, sites: Sequence[str], folder: Path
+) -> None:
+    """Remove the networks of sites that took part in an earlier fit and are absent now."""
     for site in set(federation.sites) - set(sites):
         for path in folder.glob(f"group-*_site-{site}_relmat.*"):
             path.unlink()
@@ -124,7 +126,7 @@ def _write(
         scale=federation.scale,
         about={
             "SitesLeftOut": [site for site in federation.sites if site not in sites],
-            # Every fit tells the centre more of the sites: none is made for the sake of a check.
+            # Every fit reveals more about the sites to the centre: none is made just as a check.
             "EdgesChangedByReverseSiteOrder": None,
         },
         details={
@@ -136,7 +138,7 @@ def _write(
 
 
 def write_status(folder: Path, state: str, message: str, sites: Sequence[str] = ()) -> None:
-    """Say how a run of the study ended: finished, silent (and which sites), or failed."""
+    """Record how a run of the study ended: finished, silent (and which sites), or failed."""
     content = {"state": state, "message": message, "sites": list(sites)}
     write_json(content, folder / "state/status.json")
 

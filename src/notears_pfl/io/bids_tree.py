@@ -1,4 +1,4 @@
-"""Find images and their sidecars in a BIDS dataset on disk.
+"""Find images and their sidecars in a BIDS dataset on disk, by what their names say.
 
 Own code because every job of the workflow starts with it: for 713 subjects it takes 0.2 CPU
 seconds, pybids 3.9, with the same result.
@@ -6,12 +6,62 @@ seconds, pybids 3.9, with the same result.
 
 import contextlib
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from notears_pfl.bids_names import BidsFile
-from notears_pfl.errors import DatasetError
+from notears_pfl.errors import DatasetError, MachineError
 from notears_pfl.io.machine import blaming_the_machine
+
+_ENTITY = re.compile(r"([a-zA-Z0-9]+)-([a-zA-Z0-9+]+)")
+# Entities that count: run-1 and run-01 are the same run.
+_COUNTING = ("run", "echo")
+
+
+@dataclass(frozen=True)
+class BidsFile:
+    """A file with a BIDS name: ``sub-01_task-rest_bold.nii.gz`` has two entities and a suffix."""
+
+    path: str
+    entities: Mapping[str, str]
+    suffix: str
+    extension: str
+
+    @classmethod
+    def parse(cls, path: str | PurePath) -> "BidsFile | None":
+        """Take a file's name apart; None where it is not a name of BIDS."""
+        stem, dot, extension = PurePath(path).name.partition(".")
+        *pairs, suffix = stem.split("_")
+        matches = [_ENTITY.fullmatch(pair) for pair in pairs]
+        if not all(matches) or not suffix.isalnum():
+            return None
+        entities = {m[1]: _label(m[1], m[2]) for m in matches if m}
+        return cls(str(path), entities, suffix, dot + extension)
+
+    @property
+    def run(self) -> int:
+        """Number of the run; 0 where the name has none."""
+        label = self.entities.get("run", "0")
+        if not label.isdigit():
+            msg = f"{self.path} is of run-{label}, but BIDS counts runs by number. Rename the file"
+            raise DatasetError(msg)
+        return int(label)
+
+    def has(self, wanted: Mapping[str, object]) -> bool:
+        """Tell whether the name has every entity of ``wanted`` with its label."""
+        return all(self.entities.get(key) == _label(key, str(v)) for key, v in wanted.items())
+
+    def describes(self, image: "BidsFile") -> bool:
+        """Tell whether this sidecar's name applies to ``image`` (inheritance principle, rule 3).
+
+        Same suffix, and no entity that the image has not, or has otherwise.
+        """
+        return self.suffix == image.suffix and image.has(self.entities)
+
+
+def _label(key: str, label: str) -> str:
+    return str(int(label)) if key in _COUNTING and label.isdigit() else label
 
 
 def check_folders(roots: Iterable[str | Path]) -> None:
@@ -88,10 +138,16 @@ class BidsTree:
     def _names(self, folder: Path) -> list[str]:
         if folder not in self._listed:
             names: list[str] = []
-            with (
-                blaming_the_machine(folder, "read"),
-                contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            ):
-                names = os.listdir(folder)
+            try:
+                with (
+                    blaming_the_machine(folder, "read"),
+                    contextlib.suppress(FileNotFoundError, NotADirectoryError),
+                ):
+                    names = os.listdir(folder)
+            except MachineError:
+                raise
+            except OSError as error:
+                msg = f"{folder}: cannot be listed ({error.strerror}). Correct its name."
+                raise DatasetError(msg) from error
             self._listed[folder] = sorted(names)
         return self._listed[folder]

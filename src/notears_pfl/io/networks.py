@@ -137,8 +137,9 @@ def write_fit(
     scale : str
         ``subject`` or ``roi``.
     about : mapping
-        ``EdgesChangedByReverseSiteOrder`` (None where no reverse fit was made), and whatever else
-        belongs into every record.
+        ``EdgesChangedByReverseSiteOrder`` (None where no fit in reverse order was made: the
+        penalty ``edgewise`` does not depend on the order), and whatever else belongs into every
+        record.
     details : mapping, optional
         For the record of the fit alone.
     """

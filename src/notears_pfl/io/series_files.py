@@ -8,7 +8,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,18 +48,21 @@ def series_path(pattern: str, *names: str) -> Path:
     return next((path for path in paths if os.path.isfile(path)), paths[0])
 
 
-def read_series(pattern: str, *names: str) -> pd.DataFrame | np.ndarray:
+def read_series(
+    pattern: str, *names: str, planned: Collection[str] = ()
+) -> pd.DataFrame | np.ndarray:
     """Read a subject's series: a frame where columns are named, else an array.
 
     ``.tsv`` and ``.csv`` have a line of names; ``.1D`` and ``.txt`` are bare numbers with
     ``#`` comments; ``.npy`` is one array; ``.npz`` has one array per subject, by one of its
-    ``names``.
+    ``names``. A missing file fails the subject; one of those ``planned``, which were there when
+    the run was planned, was lost by the machine.
     """
     path = series_path(pattern, *names)
     if not os.path.isfile(path):
         msg = f"{path}: no such file. Provide it, or correct source.series in the configuration."
         lost = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        raise TableError(msg) from lost
+        raise TableError(msg) from (lost if str(path) in planned else None)
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from notears_pfl.acquisition import same_repetition_time
-from notears_pfl.errors import SignalError
+from notears_pfl.errors import MachineError, SignalError
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.io.machine import machine_cause
+from notears_pfl.io.machine import blaming_the_machine
 from notears_pfl.io.text import UnreadableError, read_text
 
 
@@ -26,10 +26,13 @@ class Timing:
 def read_sidecar(path: str | Path) -> dict[str, Any]:
     """Read the JSON beside an image or a table: an object that says nothing twice."""
     try:
-        content = json.loads(read_text(path), object_pairs_hook=_without_contradictions)
+        # A sidecar that is not there was there when the run was planned.
+        with blaming_the_machine(path, "read"):
+            text = read_text(path)
+        content = json.loads(text, object_pairs_hook=_without_contradictions)
+    except MachineError:
+        raise
     except (UnreadableError, ValueError, RecursionError) as error:
-        if blamed := machine_cause(error, path, "read"):
-            raise blamed from error
         msg = f"{path}: cannot be read as JSON ({error}). Correct or replace the sidecar."
         raise SignalError(msg) from error
     if not isinstance(content, dict):

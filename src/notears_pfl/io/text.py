@@ -1,6 +1,7 @@
 """Read the text of a user's file, whatever the file turns out to be."""
 
 import codecs
+import errno
 import os
 import stat
 from pathlib import Path
@@ -15,14 +16,15 @@ class UnreadableError(Exception):
     """A file has no text to read; the reason is for the caller's own error."""
 
 
-class MissingError(UnreadableError):
+class MissingError(UnreadableError, FileNotFoundError):
     """There is no such file."""
 
 
 def read_text(path: str | Path) -> str:
     """Read a file as UTF-8; a byte order mark is left out.
 
-    Folders, pipes and devices are refused before they are opened: some of them never end.
+    Folders, pipes and devices are refused before they are opened: some of them never end. Where
+    the machine fails, that is said instead.
     """
     try:
         kind = os.stat(path).st_mode
@@ -32,8 +34,8 @@ def read_text(path: str | Path) -> str:
             raise UnreadableError(msg)
         data = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise MissingError from error
-    except (MemoryError, OSError, ValueError) as error:
+        raise MissingError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+    except (OSError, ValueError, MemoryError) as error:
         if blamed := machine_error(error, path, "read"):
             raise blamed from error
         # Paths, too, can be none: a zero byte, or what stands for no character, is a ValueError.

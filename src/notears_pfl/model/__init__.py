@@ -1,4 +1,14 @@
-"""Estimate networks: arrays in, arrays out."""
+"""Estimate networks: arrays in, arrays out.
+
+A fit passes through these files, from the user's samples to the paper's equations:
+
+estimator     NotearsPFL: checks samples and settings, publishes the result
+selection     chooses λ1, λ2 and κ where they are ``auto``
+solver        path, refit and threshold, in rounds between coordinator and sites
+coordinator   one step of the coordinator: weights in, never samples
+federation    one step of a site, the local update; how requests reach the sites
+problem       loss, penalties and acyclicity, with the paper's equations
+"""
 
 from notears_pfl.model.estimator import NotearsPFL
 

@@ -10,28 +10,28 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from notears_pfl.errors import InputError, NotConvergedWarning
-from notears_pfl.model.admm import History
-from notears_pfl.model.checks import checked_moments, checked_samples
-from notears_pfl.model.federation import Transport, in_process
-from notears_pfl.model.fit import Certificate, Fit, fit_sites
-from notears_pfl.model.local import Moments, Site, site_from_samples
-from notears_pfl.model.options import (
+from notears_pfl.model.federation import LocalSites, Site, Sites, site_from_samples
+from notears_pfl.model.problem import (
     AcyclicityName,
-    Auto,
-    Options,
+    Array,
+    Mask,
+    Moments,
     Parameters,
     PenaltyName,
     mean_parameters,
 )
-from notears_pfl.model.selection import Candidate
-from notears_pfl.model.types import Array, Mask
+from notears_pfl.model.selection import Auto, Candidate, select
+from notears_pfl.model.solver import Certificate, History, Options, Solution, merge, solve
+
+# Moments in single precision, or with five digits, may have an eigenvalue this far below zero.
+EIGENVALUE_TOLERANCE = 1e-4
 
 
 class NotearsPFL:
     """Personalised directed networks of several sites, learned jointly.
 
     Minimises Σ_k ½/n_k ‖x^k − x^k W^k‖² + R(W) over acyclic W^k (Eq. 7), where R draws the
-    sites' networks together, in rounds in which a site gives away weights, never samples.
+    sites' networks together. In every round a site sends weights, never samples.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ class NotearsPFL:
         R. ``edgewise`` is λ1 Σ|W| + λ2 Σ_ij (‖W_ij·‖ + κ ‖W_ij· − mean_k W_ij·‖), whose result
         does not depend on the order of the sites; ``chain`` is the paper's
         λ1 Σ|W| + λ2 Σ_k ‖W^{k+1} − W^k‖_F, which does. With λ2 = 0 every site is fitted
-        as if it were alone.
+        alone.
     lambda1, lambda2, kappa : float or "auto"
         Weights of R; κ is for ``edgewise`` alone. ``auto`` derives sparsity from the noise and
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
         sites: κ of ``edgewise``, λ2 of ``chain`` together with λ1 for one or for all sites.
     threshold : float
-        Edges weaker than this are dropped, or somewhat more where samples are few (see
-        ``strong_edges``); 0 keeps all that the penalty left.
+        Edges weaker than this are dropped; with few samples the threshold is somewhat higher
+        (see ``solver.strong_edges``). 0 keeps all edges that the penalty left.
     acyclicity : {"log-det", "trace-exponential"}
-        The function that keeps cycles away. The paper's is the second; the first is faster.
+        The function h that keeps cycles away. The paper's is the second; the first is faster.
     center : bool
-        Whether to remove each site's mean. Samples of a model without intercepts, such as
-        small simulated sites, lose less without.
+        Whether to remove the mean of every ROI at each site. For samples of a model without
+        intercepts, such as small simulated sites, False is more accurate.
     tol : float
         Relative residual at which the rounds stop.
     max_rounds : int
@@ -80,8 +80,8 @@ class NotearsPFL:
     site_parameters_ : list of Parameters
         λ1, λ2 and κ of each site.
     candidates_ : list of Candidate
-        The settings that were compared, with their scores (lower is better), or None where
-        weaker ties had already made it clear that stronger ones would be worse.
+        The settings that were compared, with their scores (lower is better); None where the
+        scores of weaker ties already showed that stronger ones would be worse.
     """
 
     weights_: Array
@@ -124,40 +124,50 @@ class NotearsPFL:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
 
         Rows are samples. Transposed tables are recognised only where the sites have different
-        numbers of samples; otherwise they cannot be told from scans shorter than the number of
-        ROIs, which are fitted.
+        numbers of samples; otherwise they look like scans shorter than the number of ROIs,
+        which are fitted.
         """
-        arrays = checked_samples(samples, self.center)
-        sites = [site_from_samples(x, self.center) for x in arrays]
-        return self.fit_over(in_process(sites), len(sites))
+        arrays = checked_samples(samples, demean=self.center)
+        return self.fit_over(LocalSites([site_from_samples(x, demean=self.center) for x in arrays]))
 
     def fit_moments(self, moments: Sequence[tuple[npt.ArrayLike, int]]) -> Self:
         """Learn from second moments: one pair (U = xᵀx/n, n) per site.
 
-        Without samples nothing can be cross-validated: what is ``auto`` and would be, takes
-        the value at which cross-validation starts (κ = 1, or the chain's middle λ2).
+        Moments cannot be cross-validated: a parameter that would be takes the value at which
+        cross-validation starts (κ = 1, or the middle λ2 of ``chain``).
         """
-        sites = [Site(Moments(U, n)) for U, n in checked_moments(moments)]
-        return self.fit_over(in_process(sites), len(sites))
+        return self.fit_over(LocalSites([Site(m) for m in checked_moments(moments)]))
 
-    def fit_over(self, transport: Transport, n_sites: int) -> Self:
-        """Learn from sites behind a transport, such as hospitals on a network."""
+    def fit_over(self, sites: Sites) -> Self:
+        """Learn from sites that answer requests, such as hospitals on a network."""
         options = self._checked_options()
+        given = (self.lambda1, self.lambda2, self.kappa)
         with tqdm(
             desc="NOTEARS-PFL",
             unit=" rounds",
             delay=2,
             disable=None if self.progress is None else not self.progress,
         ) as bar:
-            fit = fit_sites(
-                transport, n_sites, self.lambda1, self.lambda2, self.kappa, options,
-                tick=bar.update,
-            )  # fmt: skip
-        self._keep(fit)
+            described = sites.describe()
+            # Without ties between the sites, each is fitted alone.
+            if self.lambda2 == 0:
+                parts = [*zip(sites.alone(), [[site] for site in described], strict=True)]
+            else:
+                parts = [(sites, described)]
+            solutions, parameters, candidates = [], [], []
+            for part, theirs in parts:
+                chosen = select(part, theirs, given, options, bar.update)
+                solutions.append(solve(chosen.problem, theirs, options, bar.update))
+                parameters += [chosen.parameters] * len(theirs)
+                candidates += chosen.candidates
+        self.parameters_ = mean_parameters(parameters)
+        self.site_parameters_ = parameters
+        self.candidates_ = list(dict.fromkeys(candidates))
+        self._keep(merge(solutions))
         return self
 
     def _checked_options(self) -> Options:
-        """Options of the fit, or refuse the settings."""
+        """Return the options of the fit, or refuse the settings."""
         for name in ("lambda1", "lambda2", "kappa"):
             value = getattr(self, name)
             if value != "auto" and not (isinstance(value, int | float) and 0 <= value < np.inf):
@@ -182,20 +192,17 @@ class NotearsPFL:
             max_rounds=self.max_rounds,
         )
 
-    def _keep(self, fit: Fit) -> None:
-        """Publish a fit as attributes, and warn if it did not converge."""
-        self.weights_ = fit.weights
-        self.adjacency_ = fit.adjacency
-        self.order_ = np.array(fit.orders)
-        self.converged_ = fit.converged
-        self.n_rounds_ = len(fit.history.h)
-        self.history_ = fit.history
-        self.certificate_ = fit.certificate
-        self.parameters_ = mean_parameters(fit.parameters)
-        self.site_parameters_ = fit.parameters
-        self.candidates_ = fit.candidates
-        if not fit.converged:
-            end = fit.certificate
+    def _keep(self, solution: Solution) -> None:
+        """Publish a solution as attributes, and warn if it did not converge."""
+        self.weights_ = solution.weights
+        self.adjacency_ = solution.adjacency
+        self.order_ = np.array(solution.orders)
+        self.converged_ = solution.converged
+        self.n_rounds_ = len(solution.history.h)
+        self.history_ = solution.history
+        self.certificate_ = solution.certificate
+        if not solution.converged:
+            end = solution.certificate
             msg = (
                 f"NOTEARS-PFL stopped after {self.max_rounds} rounds of its refit with relative "
                 f"residuals {end.primal_residual:.1e} (primal) and {end.dual_residual:.1e} (dual), "
@@ -222,3 +229,139 @@ class NotearsPFL:
         defaults = inspect.signature(type(self)).parameters
         shown = [f"{k}={v!r}" for k, v in self.get_params().items() if v != defaults[k].default]
         return f"NotearsPFL({', '.join(shown)})"
+
+
+def edges_changed_by_reverse_order(fit: NotearsPFL, samples: Sequence[npt.ArrayLike]) -> int | None:
+    """Count the edges that change when the sites are fitted in reverse order.
+
+    Only ``chain`` depends on the order of the sites: None for ``edgewise``.
+    """
+    if fit.penalty == "edgewise":
+        return None
+    reverse = NotearsPFL(**fit.get_params()).fit(samples[::-1])
+    return int((fit.adjacency_ != reverse.adjacency_[::-1]).sum())
+
+
+def checked_samples(samples: Sequence[npt.ArrayLike], *, demean: bool) -> list[Array]:
+    """Return the sites' samples as arrays of shape (n_k, d), or refuse them."""
+    arrays = [np.asarray(x, dtype=float) for x in samples]
+    if not arrays:
+        msg = "fit needs the samples of at least one site; found an empty list."
+        raise InputError(msg)
+    for k, x in enumerate(arrays):
+        if x.ndim != 2:
+            msg = (
+                f"site {k}: samples must be a table of n samples by d ROIs; found shape {x.shape}. "
+                "Pass a list with one table per site, [x] for a single site."
+            )
+            raise InputError(msg)
+    _refuse_unequal_rois([x.shape for x in arrays])
+    for k, x in enumerate(arrays):
+        _refuse_unusable(k, x, demean)
+    return arrays
+
+
+def checked_moments(moments: Sequence[tuple[npt.ArrayLike, int]]) -> list[Moments]:
+    """Return the sites' moments, given as pairs (U, n), or refuse them."""
+    pairs = [(np.asarray(U, dtype=float), n) for U, n in moments]
+    if not pairs:
+        msg = "fit_moments needs the moments of at least one site; found an empty list."
+        raise InputError(msg)
+    for k, (U, _) in enumerate(pairs):
+        if U.ndim != 2 or U.shape[0] != U.shape[1] or U.shape != pairs[0][0].shape:
+            msg = (
+                f"site {k}: moments must be a square matrix with the same d at every site; found "
+                f"shape {U.shape}, and {pairs[0][0].shape} at site 0."
+            )
+            raise InputError(msg)
+        _refuse_single_roi(k, len(U))
+        _refuse_impossible_moments(k, U)
+    return [Moments(U, _checked_size(k, n)) for k, (U, n) in enumerate(pairs)]
+
+
+def _checked_size(k: int, n: Any) -> int:
+    """Return a number of samples, or refuse it."""
+    is_number = isinstance(n, int | float | np.integer | np.floating)
+    if not is_number or not float(n).is_integer():
+        msg = (
+            f"site {k}: n must be a whole number of samples; found {n!r}. Pass the number of rows "
+            "of x in U = x.T @ x / n."
+        )
+        raise InputError(msg)
+    _refuse_single_sample(k, int(n))
+    return int(n)
+
+
+def _refuse_impossible_moments(k: int, U: Array) -> None:
+    """Refuse a matrix that cannot be the second moments of any samples."""
+    if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
+        msg = (
+            f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
+            "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
+        )
+        raise InputError(msg)
+    # Correlations, so that the units of the ROIs do not matter.
+    scale = np.sqrt(np.diag(U))
+    smallest = float(np.linalg.eigvalsh(U / np.outer(scale, scale))[0])
+    if smallest < -EIGENVALUE_TOLERANCE:
+        msg = (
+            f"site {k}: moments must have no negative eigenvalue; found {smallest:.2g} once the "
+            "diagonal is 1. Correlations estimated pair by pair can have them; pass "
+            "U = x.T @ x / n of samples in which every ROI is present."
+        )
+        raise InputError(msg)
+
+
+def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
+    """Refuse sites with different columns; where their rows agree, tables are transposed."""
+    rows, columns = {s[0] for s in shapes}, {s[1] for s in shapes}
+    if len(columns) == 1:
+        return
+    found = ", ".join(f"site {k}: {n} by {d}" for k, (n, d) in enumerate(shapes))
+    if len(rows) == 1:
+        msg = (
+            f"samples look transposed: the sites agree on rows, not on columns ({found}). "
+            "Rows are samples and columns are ROIs; pass x.T."
+        )
+        raise InputError(msg)
+    msg = (
+        f"every site must have the same ROIs as columns; found, as samples by ROIs, {found}. "
+        "Extract the same ROIs at every site."
+    )
+    raise InputError(msg)
+
+
+def _refuse_single_sample(k: int, n: int) -> None:
+    if n < 2:
+        msg = f"site {k}: at least two samples are needed; found {n}. Leave the site out."
+        raise InputError(msg)
+
+
+def _refuse_single_roi(k: int, d: int) -> None:
+    if d < 2:
+        msg = f"site {k}: a network needs at least two ROIs; found {d}. Select more ROIs."
+        raise InputError(msg)
+
+
+def _refuse_unusable(k: int, x: Array, demean: bool) -> None:
+    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
+    n, d = x.shape
+    _refuse_single_sample(k, n)
+    _refuse_single_roi(k, d)
+    missing = ~np.isfinite(x)
+    if missing.any():
+        row, column = np.argwhere(missing)[0]
+        msg = (
+            f"site {k}: samples must be finite; found {missing.sum()} NaN or infinite values, the "
+            f"first in row {row}, column {column}. Drop those samples or that ROI."
+        )
+        raise InputError(msg)
+    spread = x.std(axis=0) if demean else np.abs(x).max(axis=0)
+    constant = np.flatnonzero(spread <= 1e-12 * np.abs(x).max(axis=0, initial=1e-300))
+    if len(constant):
+        named = ", ".join(map(str, constant[:10]))
+        msg = (
+            f"site {k}: every ROI must vary; found {len(constant)} constant columns ({named}). "
+            "Drop these ROIs at every site."
+        )
+        raise InputError(msg)

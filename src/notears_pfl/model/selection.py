@@ -1,66 +1,128 @@
 """Choose λ1, λ2 and κ from the data alone; sites return scores, never samples.
 
-λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone does
-to the gradient of the loss. A pilot fit gives the orders of the ROIs. With those fixed, the
-remaining parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of one site and of all
-sites pooled) is cross-validated inside every site: for each candidate and fold the refit runs
-without the held-out samples, each site returns the squared residuals of its own, summed per
-ROI, and the score of a candidate is
+λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone adds to the
+gradient of the loss. A pilot fit gives the orders of the ROIs. In these orders the remaining
+parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of one site and of all sites pooled)
+is cross-validated inside every site: for each candidate and fold the refit runs without the
+held-out samples, each site returns the squared residuals of its own, summed per ROI, and the
+score of a candidate is
 
     Σ_j log Σ_k (squared residuals of ROI j at site k)
 
 which is, up to constants, minus the held-out Gaussian log-likelihood.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Literal
 
 import numpy as np
 
-from notears_pfl.model.admm import Joint, Log, refit
-from notears_pfl.model.local import Description
-from notears_pfl.model.options import Auto, Options, Parameters, PenaltyName
-from notears_pfl.model.types import Array, Order
+from notears_pfl.model.coordinator import site_orders
+from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.problem import (
+    Array,
+    Order,
+    Parameters,
+    PenaltyName,
+    penalty_terms,
+    row_scale,
+)
+from notears_pfl.model.solver import ConsensusProblem, Log, Options, follow_path, refit
 
+Auto = Literal["auto"]
 KAPPAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 PILOT_KAPPA = 1.0
-# Chain: λ2 in units of the noise that neighbours differ by.
+# Chain: λ2 in units of the difference that noise makes between neighbouring sites.
 FUSIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 PILOT_FUSION = 1.0
 # Cross-validation compares candidates, so its refits may stop early.
 CV_TOL, CV_ROUNDS = 5e-3, 40
+# The pilot only provides orders for cross-validation: it skips stages of the path.
+PILOT_STRIDE = 4
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One setting that was considered; lower scores are better, None means not scored."""
+    """One setting of the comparison; lower scores are better, None means not scored."""
 
     parameters: Parameters
     score: float | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen parameters, the problem that they pose, and all candidates with their scores."""
+
+    parameters: Parameters
+    problem: ConsensusProblem
+    candidates: list[Candidate]
+
+
+def select(
+    sites: Sites,
+    described: Sequence[Description],
+    given: tuple[float | Auto, float | Auto, float | Auto],
+    options: Options,
+    tick: Callable[[], None] = lambda: None,
+) -> Selection:
+    """Choose what is ``auto`` among λ1, λ2 and κ.
+
+    Parameters
+    ----------
+    sites : Sites
+        The sites that answer.
+    described : sequence of Description
+        What the sites said about themselves.
+    given : tuple
+        λ1, λ2 and κ, each a number or ``auto``.
+    options : Options
+        All other settings.
+    tick : callable
+        Called after every round.
+    """
+    settings, pilot = candidates(options.penalty, *given, described)
+    variances = np.array([site.variances for site in described])
+    noise = noise_variance(described)
+    problems = []
+    for setting in settings:
+        terms = penalty_terms(options.penalty, setting)
+        problems.append(ConsensusProblem(sites, terms, row_scale(terms, variances), noise))
+
+    scores: Sequence[float | None] = [None] * len(settings)
+    chosen = pilot
+    if len(settings) > 1 and (folds := n_folds(described)):
+        shorter = replace(options, path=options.path[::PILOT_STRIDE])
+        Z = follow_path(problems[pilot], shorter, Log(tick))
+        orders = site_orders(Z, variances, options.path_threshold)
+        scores = cross_validate(problems, settings, orders, folds, options, Log(tick))
+        chosen = int(np.argmin([np.inf if score is None else score for score in scores]))
+    compared = [Candidate(*pair) for pair in zip(settings, scores, strict=True)]
+    return Selection(settings[chosen], problems[chosen], compared)
 
 
 def sparsity_level(n_sites: int, n_rois: int, n_samples: float) -> float:
     """Weight λ of a group norm over ``n_sites`` that noise does not exceed.
 
     A group of pure noise has a norm of about √K + √(2 ln(number of groups)), in units of
-    1/√n; the floor keeps edges out that large samples make significant but not relevant.
+    1/√n; the floor keeps out edges that large samples make significant but not relevant.
     """
     noise = np.sqrt(n_sites) + np.sqrt(2 * np.log(n_rois * (n_rois - 1)))
     return float(max(0.2 * noise / np.sqrt(n_samples), 0.1 * np.sqrt(n_sites)))
 
 
 def effective_samples(sites: Sequence[Description]) -> float:
-    """Harmonic mean of the sites' sample sizes: the noise of a site goes with 1/n_k."""
+    """Harmonic mean of the sites' sample sizes: the noise variance of a site goes with 1/n_k."""
     return float(len(sites) / sum(1 / site.n for site in sites))
 
 
 def noise_variance(sites: Sequence[Description]) -> float:
-    """Estimate the noise's variance by the lower ROI variances.
+    """Estimate the variance of the noise from the lower ROI variances.
 
-    With equal noise an ROI without causes has just the variance of the noise, and no ROI has
-    less. The median over sites passes over the few where it does have a cause. This makes λ
-    follow the units of the samples.
+    With equal noise, an ROI without causes has the variance of the noise, and no ROI has less.
+    The median over sites ignores the few sites where it does have a cause. λ thus follows the
+    units of the samples.
     """
     typical = np.median([site.variances for site in sites], axis=0)
     return float(np.quantile(typical, 0.2))
@@ -73,7 +135,7 @@ def candidates(
     kappa: float | Auto,
     sites: Sequence[Description],
 ) -> tuple[list[Parameters], int]:
-    """Return the settings to compare and the pilot's index; fusion rises at each sparsity."""
+    """Return the settings to compare and the pilot's index; ties grow stronger at each λ1."""
     K, d, n_samples = len(sites), len(sites[0].variances), effective_samples(sites)
     noise = noise_variance(sites)
     alone = noise * sparsity_level(1, d, n_samples)
@@ -87,9 +149,9 @@ def candidates(
     l1 = alone if lambda1 == "auto" else lambda1
     if lambda2 != "auto" or K == 1:
         return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
-    # Sites that are fused have the noise of all samples together, and need less sparsity.
+    # Fused sites have the noise of all samples together, and need less sparsity.
     pooled = noise * sparsity_level(1, d, K * n_samples)
-    # From large samples both are on the floor: one ladder then, not two alike.
+    # With large samples both are at the floor: one ladder then, not two equal ones.
     sparsities = list(dict.fromkeys([alone, pooled])) if lambda1 == "auto" else [lambda1]
     unit = noise * d / np.sqrt(n_samples)
     settings = [Parameters(l1, float(unit * f), 0.0) for l1 in sparsities for f in FUSIONS]
@@ -104,7 +166,7 @@ def n_folds(sites: Sequence[Description]) -> int:
 
 
 def cross_validate(
-    joints: Sequence[Joint],
+    problems: Sequence[ConsensusProblem],
     settings: Sequence[Parameters],
     orders: Sequence[Order],
     folds: int,
@@ -113,24 +175,24 @@ def cross_validate(
 ) -> list[float | None]:
     """Score the candidates' problems by their held-out residuals, given the pilot's orders.
 
-    Candidates of one λ1 are a ladder from the least to the most fused; two steps up in a row
-    that raise the score end it, and what is above is not scored.
+    Candidates of one λ1 form a ladder from the weakest to the strongest ties; after two steps
+    in a row that raise the score, the rest of the ladder is not scored.
     """
-    sites = joints[0].sites
-    sites.ask("split", [(folds,)] * len(sites))
+    sites = problems[0].sites
+    sites.split(folds)
     loose = replace(options, tol=CV_TOL, max_rounds=CV_ROUNDS)
-    scores: list[float | None] = [None] * len(joints)
-    for _, ladder in groupby(range(len(joints)), key=lambda index: settings[index].lambda1):
+    scores: list[float | None] = [None] * len(problems)
+    for _, ladder in groupby(range(len(problems)), key=lambda index: settings[index].lambda1):
         starts: list[Array | None] = [None] * folds
         last, rises = np.inf, 0
         for index in ladder:
-            residuals = np.zeros(len(joints[0].D))
+            residuals = np.zeros(len(problems[0].D))
             for fold in range(folds):
-                # From the step below or, on the lowest, from the fold before.
+                # Start from the step below or, on the lowest, from the fold before.
                 start = starts[fold] if starts[fold] is not None else starts[fold - 1]
-                rest = refit(joints[index], orders, loose, log, fold=fold, start=start)
-                starts[fold] = rest.T
-                residuals += sum(sites.ask("score", [(W, fold) for W in rest.Z[0]]))
+                ended = refit(problems[index], orders, loose, log, fold=fold, start=start)
+                starts[fold] = ended.T
+                residuals += sum(sites.score(ended.Z[0], fold))
             score = float(np.log(residuals).sum())
             rises = rises + 1 if score > last else 0
             scores[index] = last = score

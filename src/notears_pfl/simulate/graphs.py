@@ -88,7 +88,7 @@ def _edge_changes(rng: np.random.Generator, graph: Graph, level: float) -> Graph
     changed = graph
     for _ in range(int(level * graph.sum() + rng.random())):
         first = rng.choice(["add", "delete", "reverse"], p=[0.5, 0.25, 0.25])
-        # On a nearly full graph there may be nothing to add or to reverse; deleting is possible.
+        # On a nearly full graph there may be nothing to add or to reverse; then delete an edge.
         for move in (first, "delete"):
             moved = _any_move(rng, changed, free, move)
             if moved is not None:
@@ -113,7 +113,7 @@ def _any_move(
 def _entry_changes(rng: np.random.Generator, graph: Graph, level: float) -> Graph:
     """Change p_l of the d(d − 1) ordered pairs: absent edges are added, others deleted or reversed.
 
-    The paper's reversal leaves the old edge in place, which is a cycle: here it goes.
+    The paper's reversal keeps the old edge, which makes a cycle: here the edge is removed.
     """
     pairs = np.argwhere(~np.eye(len(graph), dtype=bool))
     changed = graph

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
+from notears_pfl.simulate.sites import draw_samples, draw_weights
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from causallearn.search.ScoreBased.GES import ges as causallearn_ges
 from numpy.testing import assert_allclose, assert_array_equal
 
 from notears_pfl.baselines import ges
+from notears_pfl.baselines.equivalence import Pdag, essential_graph
 from notears_pfl.baselines.ges import Scores, ges_with_edges
-from notears_pfl.baselines.pdag import Pdag, essential_graph
 from notears_pfl.errors import InputError
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.problem import is_acyclic
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,4 +1,4 @@
-"""NOTEARS solves the problem its authors state, and finds simulated networks."""
+"""NOTEARS solves the problem that its authors state, and finds simulated networks."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime
 
 from notears_pfl.baselines import notears, notears_average
-from notears_pfl.baselines.notears import augmented_loss, minimise_with_l1
+from notears_pfl.baselines.notears import (
+    augmented_loss,
+    minimise_with_l1,
+    pooled,
+    sites_moments,
+    threshold_to_dag,
+    trace_exponential,
+)
 from notears_pfl.errors import InputError
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.problem import is_acyclic
 from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
+from notears_pfl.simulate.sites import draw_samples, draw_weights
 
 FINE = 1e-14
 
@@ -117,3 +124,82 @@ def test_notears_average_is_notears_on_the_stacked_samples(rng, network):
 def test_a_setting_that_is_not_a_number_above_zero_is_refused(rng, setting, value):
     with pytest.raises(InputError, match=f"{setting}: needed a number >= 0, found {value}"):
         notears(rng.normal(size=(10, 3)), **{setting: value})
+
+
+def test_h_is_zero_on_a_dag_and_positive_on_a_cycle(rng):
+    dag = np.triu(rng.normal(size=(6, 6)), k=1)
+    cycle = dag.copy()
+    cycle[5, 0] = 1.0
+
+    assert trace_exponential(dag)[0] == pytest.approx(0, abs=1e-9)
+    assert trace_exponential(cycle)[0] > 0.01
+
+
+def test_h_gradient_matches_finite_differences(rng):
+    W = 0.4 * rng.normal(size=(4, 4))
+
+    numeric = approx_fprime(W.ravel(), lambda w: trace_exponential(w.reshape(4, 4))[0], 1e-7)
+
+    assert_allclose(trace_exponential(W)[1].ravel(), numeric, atol=1e-4)
+
+
+def test_threshold_to_dag_drops_the_weakest_edges_only_until_acyclic():
+    W = np.array([[9.0, 0.9, 0.31], [0.4, 0.0, 0.8], [0.5, 0.0, 0.0]])
+
+    dag = threshold_to_dag(W, 0.3)
+
+    # 0.31 and 0.4 are weaker than 0.5, which closes 0 → 1 → 2 → 0.
+    assert_array_equal(dag, [[0, 0.9, 0], [0, 0, 0.8], [0, 0, 0]])
+
+
+def test_threshold_to_dag_agrees_with_removing_one_edge_at_a_time(rng):
+    for _ in range(20):
+        W = rng.normal(size=(7, 7))
+        slow = np.where(np.eye(7) == 1, 0, W)
+        while not is_acyclic(slow != 0):
+            slow[np.abs(slow) == np.abs(slow[slow != 0]).min()] = 0
+
+        assert_array_equal(threshold_to_dag(W, 0.0), slow)
+
+
+def test_pooled_moments_are_the_moments_of_the_stacked_samples(rng):
+    sites = [rng.normal(size=(n, 4)) for n in (5, 12, 30)]
+
+    pool = pooled(sites_moments(sites, demean=False))
+
+    stacked = np.vstack(sites)
+    assert pool.n == 47
+    assert_allclose(pool.U, stacked.T @ stacked / 47, atol=1e-12)
+
+
+def test_centering_removes_the_mean_of_each_column_and_leaves_the_samples_alone(rng):
+    x = rng.normal(size=(20, 3)) + np.array([5.0, -3.0, 100.0])
+    before = x.copy()
+
+    (moments,) = sites_moments([x], demean=True)
+
+    assert_allclose(moments.U, np.cov(x.T, bias=True), atol=1e-9)
+    assert_allclose(x, before)
+
+
+def test_moments_given_as_pairs_are_passed_on(rng):
+    U = np.cov(rng.normal(size=(3, 20)))
+
+    (moments,) = sites_moments([(U, 20)], demean=True)
+
+    assert moments.n == 20
+    assert_allclose(moments.U, U)
+
+
+@pytest.mark.parametrize(
+    ("sites", "message"),
+    [
+        ([np.eye(4), np.full((9, 4), np.nan)], "site 1: samples must be finite"),
+        ([(np.eye(4), 9), (np.ones((4, 5)), 9)], "site 1: moments must be a square matrix"),
+        ([(np.eye(4), 9), np.eye(4)], "all be moments .* found 1 and 1"),
+        ([], "at least one site"),
+    ],
+)
+def test_bad_sites_are_refused_with_their_place(sites, message):
+    with pytest.raises(InputError, match=message):
+        sites_moments(sites, demean=True)

@@ -8,7 +8,7 @@ from notears_pfl.baselines import notears_admm
 from notears_pfl.baselines.notears_admm import consensus_weights, local_weights
 from notears_pfl.errors import InputError
 from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
+from notears_pfl.simulate.sites import draw_samples, draw_weights
 
 
 @pytest.fixture

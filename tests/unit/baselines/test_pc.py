@@ -10,10 +10,10 @@ from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
 from numpy.testing import assert_allclose, assert_array_equal
 
 from notears_pfl.baselines import pc
+from notears_pfl.baselines.equivalence import Pdag, essential_graph
 from notears_pfl.baselines.pc import pc_with_edges, skeleton
-from notears_pfl.baselines.pdag import Pdag, essential_graph
 from notears_pfl.errors import InputError
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.problem import is_acyclic
 
 
 def linked(graph):

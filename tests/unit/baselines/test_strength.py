@@ -11,11 +11,10 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
 from notears_pfl.baselines import notears
-from notears_pfl.baselines.acyclicity import trace_exponential
-from notears_pfl.baselines.notears import TOLERANCE
+from notears_pfl.baselines.notears import TOLERANCE, trace_exponential
 from notears_pfl.baselines.notears_admm import consensus_weights
 from notears_pfl.simulate.graphs import erdos_renyi_dag
-from notears_pfl.simulate.samples import draw_samples, draw_weights
+from notears_pfl.simulate.sites import draw_samples, draw_weights
 
 D, N, LAMBDA1 = 15, 2000, 0.1
 

@@ -11,8 +11,8 @@ from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.ledger import Ledger
 from notears_pfl.federated.protocol import KINDS
 from notears_pfl.federated.rules import SiteRules
-from notears_pfl.federated.samples import Brought
-from notears_pfl.model.local import site_from_samples
+from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.model.federation import site_from_samples
 
 
 def simulated_samples(n_sites, d, n_samples, rng):
@@ -49,8 +49,8 @@ class Hospitals:
         x = self.samples[self.names.index(name)]
         counts = {"subjects": 8, "samples": len(x), "effective_samples": 9.5, "noise": None}
         ledger = Ledger(self.folder / f"{name}.tsv", "run")
-        site = site_from_samples(x, center=True)
-        self.borders[name] = Border(self.rules, lambda plan: Brought(site, counts), ledger)
+        site = site_from_samples(x, demean=True)
+        self.borders[name] = Border(self.rules, lambda plan: LoadedSite(site, counts), ledger)
 
     def exchange(self, bundles):
         """Carry bundles to the borders and the answers back."""
@@ -64,7 +64,7 @@ class Hospitals:
         return {"group": "MDD", "rois": self.rois, "scale": "subject", "estimator": {}}
 
     def courier(self, answer_s=0.0):
-        """Start the centre's transport, from the saved state if there is one."""
+        """Start the centre's courier, from the saved state if there is one."""
         journal = Journal(self.folder / "saved.journal", {"plan": self.plan})
         return Courier(self.exchange, self.names, self.plan, journal, answer_s)
 

@@ -11,7 +11,7 @@ import yaml
 from notears_pfl.federated import privacy, runs
 from notears_pfl.federated.protocol import KINDS
 from notears_pfl.federated.rules import RefusedError, read_rules
-from notears_pfl.federated.samples import bring_samples
+from notears_pfl.federated.site_data import load_site
 
 ROIS = ["A", "B", "C"]
 NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
@@ -46,7 +46,7 @@ def site_file(tmp_path, rng):
 
 
 def answer(site_file, start, rois, out):
-    """Bring samples as one run of several that begin at once, each slow where they may meet."""
+    """Load the site as one run of several that begin at once, each slow where they may meet."""
     draw, write = privacy.private_moments, runs.whole_file
 
     def slowly(step):
@@ -61,7 +61,7 @@ def answer(site_file, start, rois, out):
     rules = read_rules(site_file)
     start.wait()
     try:
-        U = bring_samples(rules, "COI", plan).site._moments.U
+        U = load_site(rules, "COI", plan).site._moments.U
     except RefusedError as error:
         out.with_suffix(".refused").write_text(str(error))
     else:

@@ -1,4 +1,4 @@
-"""The centre's transport: the same bytes as on one machine, through faults and restarts."""
+"""The centre's courier: the same bytes as on one machine, through faults and restarts."""
 
 from dataclasses import replace
 
@@ -10,11 +10,12 @@ from notears_pfl.errors import FederatedError
 from notears_pfl.federated.courier import SilentError
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.model.local import Moments, Site
+from notears_pfl.model.federation import Site
+from notears_pfl.model.problem import Moments
 
 
-def fitted(courier, hospitals, **settings):
-    return NotearsPFL(progress=False, **settings).fit_over(courier, len(hospitals.names))
+def fitted(courier, **settings):
+    return NotearsPFL(progress=False, **settings).fit_over(courier.sites)
 
 
 def on_one_machine(hospitals, **settings):
@@ -22,7 +23,7 @@ def on_one_machine(hospitals, **settings):
 
 
 def test_five_hospitals_with_56_rois_get_the_bytes_of_one_machine(five_hospitals):
-    there = fitted(five_hospitals.courier(), five_hospitals)
+    there = fitted(five_hospitals.courier())
 
     here = on_one_machine(five_hospitals)
     assert np.count_nonzero(here.weights_) > 100
@@ -32,7 +33,7 @@ def test_five_hospitals_with_56_rois_get_the_bytes_of_one_machine(five_hospitals
 
 @pytest.mark.parametrize("settings", [{"penalty": "chain"}, {"lambda2": 0.0}])
 def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
-    there = fitted(hospitals.courier(), hospitals, **settings)
+    there = fitted(hospitals.courier(), **settings)
 
     here = on_one_machine(hospitals, **settings)
     assert np.any(here.weights_)
@@ -40,12 +41,12 @@ def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
 
 
 def test_a_site_without_folds_leaves_kappa_at_its_documented_value(hospitals):
-    bring = hospitals.borders["S1"]._bring
+    load = hospitals.borders["S1"]._load
     moments = [(x.T @ x / len(x), len(x)) for x in (x - x.mean(axis=0) for x in hospitals.samples)]
     foldless = Site(Moments(*moments[1]))
-    hospitals.borders["S1"]._bring = lambda plan: replace(bring(plan), site=foldless)
+    hospitals.borders["S1"]._load = lambda plan: replace(load(plan), site=foldless)
 
-    there = fitted(hospitals.courier(), hospitals)
+    there = fitted(hospitals.courier())
 
     here = NotearsPFL(progress=False).fit_moments(moments)
     assert there.parameters_.kappa == 1.0
@@ -54,7 +55,7 @@ def test_a_site_without_folds_leaves_kappa_at_its_documented_value(hospitals):
 
 def test_ledgers_add_up_to_what_the_centre_sent_and_received(hospitals):
     courier = hospitals.courier()
-    fitted(courier, hospitals)
+    fitted(courier)
 
     for name in hospitals.names:
         ledger = read_ledger(hospitals.folder / f"{name}.tsv")
@@ -65,7 +66,7 @@ def test_ledgers_add_up_to_what_the_centre_sent_and_received(hospitals):
 
 def test_a_round_is_one_round_trip(hospitals):
     courier = hospitals.courier()
-    fit = fitted(courier, hospitals, lambda1=0.0, lambda2=0.5, kappa=1.0)
+    fit = fitted(courier, lambda1=0.0, lambda2=0.5, kappa=1.0)
 
     # Besides the rounds, the plan and the description.
     assert courier.exchanges == hospitals.n_exchanges == fit.n_rounds_ + 2
@@ -86,7 +87,7 @@ def cut_after(hospitals, n_exchanges):
 
     hospitals.exchange = dying
     with pytest.raises(KilledError):
-        fitted(hospitals.courier(), hospitals)
+        fitted(hospitals.courier())
     hospitals.exchange = exchange
 
 
@@ -99,7 +100,7 @@ def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too)
             hospitals.start(name)
 
     courier = hospitals.courier()
-    resumed = fitted(courier, hospitals)
+    resumed = fitted(courier)
 
     here = on_one_machine(hospitals)
     assert resumed.weights_.tobytes() == here.weights_.tobytes()
@@ -116,7 +117,7 @@ def test_a_record_cut_off_by_a_crash_is_asked_for_again(hospitals):
     path = hospitals.folder / "saved.journal"
     path.write_bytes(path.read_bytes()[:-5])
 
-    resumed = fitted(hospitals.courier(), hospitals)
+    resumed = fitted(hospitals.courier())
 
     assert resumed.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
@@ -125,7 +126,7 @@ def test_a_saved_state_of_another_fit_is_not_used(hospitals):
     cut_after(hospitals, 150)
 
     with pytest.raises(FederatedError, match="belongs to another version of the fit"):
-        fitted(hospitals.courier(), hospitals, penalty="chain", lambda2=0.7)
+        fitted(hospitals.courier(), penalty="chain", lambda2=0.7)
 
 
 def test_a_site_that_forgot_everything_is_prepared_again(hospitals):
@@ -138,7 +139,7 @@ def test_a_site_that_forgot_everything_is_prepared_again(hospitals):
 
     hospitals.exchange = forgetting
 
-    fit = fitted(hospitals.courier(), hospitals)
+    fit = fitted(hospitals.courier())
 
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
@@ -149,7 +150,7 @@ def test_a_site_that_comes_back_with_other_data_is_refused(hospitals):
     hospitals.start("S1")
 
     with pytest.raises(FederatedError, match="S1 brings other data than at the start"):
-        fitted(hospitals.courier(), hospitals)
+        fitted(hospitals.courier())
 
 
 def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
@@ -161,7 +162,7 @@ def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
 
     hospitals.exchange = flaky
 
-    fit = fitted(hospitals.courier(answer_s=30), hospitals)
+    fit = fitted(hospitals.courier(answer_s=30))
 
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
@@ -175,7 +176,7 @@ def test_answers_that_are_lost_on_the_way_change_nothing(hospitals):
 
     hospitals.exchange = lossy
 
-    fit = fitted(hospitals.courier(answer_s=30), hospitals)
+    fit = fitted(hospitals.courier(answer_s=30))
 
     assert hospitals.n_exchanges > 300
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
@@ -232,7 +233,7 @@ def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, re
     hospitals.spoil = {"S1": spoil}
 
     with pytest.raises((MessageError, FederatedError), match=f"site S1.*{reason}"):
-        fitted(courier, hospitals)
+        fitted(courier)
 
 
 @pytest.mark.parametrize("value", [np.nan, 1e160])
@@ -240,10 +241,10 @@ def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals, value):
     courier = hospitals.courier()
     hospitals.spoil = {"S1": poisoned(lambda r, b, W, f: (r, b, ((off_diagonal(value), f),)))}
     with pytest.raises(MessageError, match="The state is saved"):
-        fitted(courier, hospitals)
+        fitted(courier)
     hospitals.spoil = {}
 
-    fit = fitted(hospitals.courier(), hospitals)
+    fit = fitted(hospitals.courier())
 
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
@@ -258,7 +259,7 @@ def test_variances_beyond_all_scales_are_refused_and_the_site_is_named(hospitals
     hospitals.spoil = {"S1": spoil}
 
     with pytest.raises(MessageError, match=r"site S1.*variances must be at most 1e\+06"):
-        fitted(courier, hospitals)
+        fitted(courier)
 
 
 def test_weights_that_grow_as_fast_as_they_may_are_refused_in_the_end(hospitals):
@@ -279,4 +280,4 @@ def test_weights_that_grow_as_fast_as_they_may_are_refused_in_the_end(hospitals)
     courier._exchange = growing
 
     with pytest.raises(MessageError, match=r"site S1: answer to 'step': W is larger"):
-        fitted(courier, hospitals)
+        fitted(courier)

@@ -7,8 +7,9 @@ from notears_pfl import NotearsPFL
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.privacy import Noise, private_moments
 from notears_pfl.federated.protocol import PREPARATIONS
-from notears_pfl.federated.samples import Brought
-from notears_pfl.model.local import Moments, Site, second_moments, site_from_samples
+from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.model.federation import Site, site_from_samples
+from notears_pfl.model.problem import Moments, second_moments
 
 
 def reconstructed(W, variances, D, rho):
@@ -23,7 +24,7 @@ def reconstructed(W, variances, D, rho):
 
 
 def moments_of(x):
-    return second_moments(x - x.mean(axis=0)).U
+    return second_moments(x, demean=True).U
 
 
 def test_a_centre_that_only_listens_gets_every_covariance_from_the_first_round(five_hospitals):
@@ -41,7 +42,7 @@ def test_a_centre_that_only_listens_gets_every_covariance_from_the_first_round(f
 
     five_hospitals.exchange = listening
     courier = five_hospitals.courier()
-    NotearsPFL(kappa=1.0, max_rounds=1, progress=False).fit_over(courier, 5)
+    NotearsPFL(kappa=1.0, max_rounds=1, progress=False).fit_over(courier.sites)
 
     for name, x in zip(five_hospitals.names, five_hospitals.samples, strict=True):
         _, description = seen[name, "describe"]
@@ -101,7 +102,7 @@ def test_noise_that_is_drawn_once_does_not_average_out(hospitals, rng):
 
 def test_one_round_of_an_ordinary_site_is_exact(rng):
     x = rng.normal(size=(40, 6)) @ rng.normal(size=(6, 6))
-    site, D = site_from_samples(x, center=True), rng.uniform(0.5, 2.0, size=6)
+    site, D = site_from_samples(x, demean=True), rng.uniform(0.5, 2.0, size=6)
     site.begin(D, None, None)
 
     W, _ = site.step(np.zeros((6, 6)), 0.3)
@@ -164,7 +165,7 @@ def test_agreed_messages_tell_sums_over_thirds_and_nothing_smaller(border, hospi
 def test_a_site_with_noise_has_no_parts_to_tell(hospitals):
     border = hospitals.borders["S0"]
     counts = {"subjects": 8, "samples": 300, "effective_samples": None, "noise": {}}
-    border._bring = lambda plan: Brought(Site(Moments(np.eye(8), 300)), counts)
+    border._load = lambda plan: LoadedSite(Site(Moments(np.eye(8), 300)), counts)
     border.handle(encode(Message("plan", 0, 1, (hospitals.plan,))))
 
     answer = answer_to(border, "split", 3)

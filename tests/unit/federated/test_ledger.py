@@ -102,7 +102,7 @@ def test_the_centre_is_told_at_once_that_a_site_cannot_record(hospitals, disk):
     disk.room = 0
 
     with pytest.raises(Exception, match=r"site S0 refuses: the site cannot write its records"):
-        courier("describe", dict.fromkeys(range(3), ()))
+        courier.sites.describe()
 
 
 def _write_many(path, name, n):

@@ -8,11 +8,11 @@ import pytest
 from notears_pfl import NotearsPFL
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 
-def fitted(courier, hospitals):
-    return NotearsPFL(progress=False).fit_over(courier, len(hospitals.names))
+def fitted(courier):
+    return NotearsPFL(progress=False).fit_over(courier.sites)
 
 
 def described_as(**changes):
@@ -34,7 +34,7 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
     hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
 
     with pytest.raises(FederatedError, match=r"S1 .*\. Look at the site that is out of line") as no:
-        fitted(courier, hospitals)
+        fitted(courier)
 
     assert "Their medians differ: S0 " in str(no.value)
 
@@ -61,7 +61,7 @@ def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospita
     courier._exchange = growing
 
     with pytest.raises(FederatedError, match="site S1: the weights of all sites grew"):
-        fitted(courier, hospitals)
+        fitted(courier)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, rea
     hospitals.spoil = {"S1": described_as(**changes)}
 
     with pytest.raises(MessageError, match=f"site S1.*{reason}"):
-        fitted(courier, hospitals)
+        fitted(courier)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from notears_pfl.federated.messages import (
     MessageError,
     decode,
     encode,
-    words_of_others,
+    printable,
 )
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 
 
 def forged(header, body=b""):
@@ -114,9 +114,9 @@ def test_a_header_is_not_read_beyond_its_largest_length():
         decode(data)
 
 
-def test_words_of_others_steer_no_terminal_and_are_short():
-    assert words_of_others("no\x1b[2Jspace\r\nleft\u202e") == "no [2Jspace  left "
-    assert len(words_of_others("a" * 10**6)) < 310
+def test_printable_text_has_no_control_characters_and_is_short():
+    assert printable("no\x1b[2Jspace\r\nleft\u202e") == "no [2Jspace  left "
+    assert len(printable("a" * 10**6)) < 310
 
 
 @given(st.binary(max_size=200))

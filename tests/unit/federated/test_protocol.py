@@ -5,7 +5,7 @@ import pytest
 
 from notears_pfl.federated import protocol
 from notears_pfl.federated.protocol import check_step
-from notears_pfl.model.local import site_from_samples
+from notears_pfl.model.federation import site_from_samples
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -16,7 +16,7 @@ def test_a_step_does_no_worse_than_no_weights(rng, monkeypatch, ordered, size, r
     monkeypatch.setattr(protocol, "SLACK", 1 + 1e-9)
     x = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
     x[:, 5] = x[:, 4] + 1e-6 * x[:, 5]
-    site, D = site_from_samples(x, center=True), rng.uniform(0.1, 10.0, size=6)
+    site, D = site_from_samples(x, demean=True), rng.uniform(0.1, 10.0, size=6)
     V = size * rng.normal(size=(6, 6))
 
     site.begin(D, rng.permutation(6) if ordered else None, None)
@@ -28,7 +28,7 @@ def test_a_step_does_no_worse_than_no_weights(rng, monkeypatch, ordered, size, r
 def test_a_step_without_a_fold_keeps_the_bound_of_the_whole(rng):
     """A fold that holds out the quiet part leaves a variance above that of the whole."""
     x = rng.normal(size=(60, 4)) * np.repeat([0.01, 1.0, 1.0], 20)[:, None]
-    site, V = site_from_samples(x, center=True), np.zeros((4, 4))
+    site, V = site_from_samples(x, demean=True), np.zeros((4, 4))
     site.split(3)
     site.begin(np.ones(4), None, 0)
 

@@ -160,12 +160,14 @@ def test_the_message_of_a_long_name_is_short():
     assert len(message) < 400
 
 
-@pytest.mark.parametrize("cell", ["nan", "inf", "1e999", "1_000", "\u0663", "9" * 400])
-def test_only_numbers_are_numbers(tmp_path, cell):
+@pytest.mark.parametrize(
+    ("volumes", "tr"), [("1_000", "2"), ("\u0663", "2"), ("9" * 30, "2"), ("240", "nan")]
+)
+def test_only_numbers_are_numbers(tmp_path, volumes, tr):
     path = tmp_path / "sites.tsv"
-    path.write_text(HEADER + f"COI\t{cell}\t{cell}\ttrue\n", encoding="utf-8")
+    path.write_text(HEADER + f"COI\t{volumes}\t{tr}\ttrue\n", encoding="utf-8")
 
-    with pytest.raises(TableError):
+    with pytest.raises(TableError, match="is not of type"):
         read_checked_table(path, ROW, key="site")
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import TableError
+from notears_pfl.io.machine import machine_cause
 from notears_pfl.io.series_files import check_archive, read_series, series_path
 
 
@@ -53,6 +54,15 @@ def test_a_subject_that_the_archive_lacks_is_named(tmp_path, values):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(TableError, match=r"sub-07\.tsv: no such file"):
         read_series(str(tmp_path / "{participant_id}.tsv"), "sub-07")
+
+
+def test_a_missing_file_is_the_machines_matter_only_if_it_was_planned(tmp_path):
+    path = str(tmp_path / "sub-07.tsv")
+
+    for planned, is_lost in (([], False), ([path], True)):
+        with pytest.raises(TableError) as raised:
+            read_series(path, "sub-07", planned=planned)
+        assert (machine_cause(raised.value, path, "read") is not None) == is_lost
 
 
 def test_a_damaged_file_is_named(tmp_path):

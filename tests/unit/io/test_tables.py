@@ -162,6 +162,7 @@ def test_labels_that_look_like_formulas_come_back(tmp_path):
     write_table(relmat, tmp_path / "relmat.tsv")
     write_table(people, tmp_path / "people.tsv", index=False)
 
+    assert (tmp_path / "relmat.tsv").read_text().startswith("\t'=a\t'-b\t''=c\n'=a\t1")
     assert read_relmat(tmp_path / "relmat.tsv").index.tolist() == labels
     pd.testing.assert_frame_equal(read_table(tmp_path / "people.tsv", text=["=site"]), people)
 

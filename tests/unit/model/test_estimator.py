@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import notears_pfl
 from notears_pfl import NotearsPFL
 from notears_pfl.errors import InputError, NotConvergedWarning
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.estimator import edges_changed_by_reverse_order
+from notears_pfl.model.problem import is_acyclic
 
 PENALTIES = pytest.mark.parametrize("penalty", ["edgewise", "chain"])
 
@@ -78,6 +79,19 @@ def test_permuting_sites_permutes_the_result_of_edgewise(samples):
 
     assert_array_equal(permuted.adjacency_, model.adjacency_[order])
     assert_allclose(permuted.weights_, model.weights_[order], atol=1e-6)
+
+
+def test_only_chain_is_fitted_in_reverse_order_too(samples, monkeypatch):
+    edgewise, chain = NotearsPFL().fit(samples), NotearsPFL("chain", lambda2=0.5).fit(samples)
+    reverse = NotearsPFL("chain", lambda2=0.5).fit(samples[::-1])
+    chain.adjacency_ = chain.adjacency_.copy()
+    chain.adjacency_[0, :2, 0] ^= True
+
+    changed = edges_changed_by_reverse_order(chain, samples)
+    monkeypatch.setattr(NotearsPFL, "fit", None)
+
+    assert changed == (chain.adjacency_ != reverse.adjacency_[::-1]).sum() > 0
+    assert edges_changed_by_reverse_order(edgewise, samples) is None
 
 
 @PENALTIES

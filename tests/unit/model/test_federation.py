@@ -1,28 +1,144 @@
-"""Sites in processes of their own give the same bytes as sites in one process."""
+"""A site's updates solve the problems the paper states, wherever the site runs."""
 
 import multiprocessing
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
+from notears_pfl import NotearsPFL
 from notears_pfl.errors import InputError
-from notears_pfl.model.federation import Federation, in_process
-from notears_pfl.model.fit import fit_sites
-from notears_pfl.model.local import site_from_samples
-from notears_pfl.model.options import Options
+from notears_pfl.model.federation import (
+    FreeUpdate,
+    LocalSites,
+    OrderedUpdate,
+    Site,
+    site_from_samples,
+)
+from notears_pfl.model.problem import second_moments
+
+
+@pytest.fixture
+def problem(rng):
+    """Give U of rank below d, a row scale D, and the coordinator's V."""
+    x = rng.normal(size=(4, 6)) * np.arange(1, 7)
+    U = second_moments(x).U
+    return U, np.diag(U) + 0.1, rng.normal(size=(6, 6))
+
+
+@pytest.mark.parametrize("rho", [0.05, 2.0])
+def test_free_update_zeroes_the_gradient_off_the_diagonal(problem, rho):
+    U, D, V = problem
+
+    W = FreeUpdate(U, D)(V, rho)
+
+    gradient = U @ W - U + rho * D[:, None] * (W - V)
+    assert_allclose(gradient[~np.eye(6, dtype=bool)], 0, atol=1e-10)
+    assert_allclose(np.diag(W), 0, atol=0)
+
+
+@pytest.mark.parametrize("rho", [0.05, 2.0])
+def test_ordered_update_zeroes_the_gradient_along_the_order(problem, rho, rng):
+    U, D, V = problem
+    order = rng.permutation(6)
+    position = np.argsort(order)
+    allowed = position[:, None] < position[None, :]
+
+    W = OrderedUpdate(U, D, order)(V, rho)
+
+    gradient = U @ W - U + rho * D[:, None] * (W - V)
+    assert_allclose(gradient[allowed], 0, atol=1e-10)
+    assert not W[~allowed].any()
+
+
+def test_step_follows_the_coordinator_when_the_penalty_is_huge(problem):
+    U, D, V = problem
+    V = V - np.diag(np.diag(V))
+
+    assert_allclose(FreeUpdate(U, D)(V, 1e9), V, atol=1e-6)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_step_returns_the_loss_of_its_weights(rng, ordered):
+    x = rng.normal(size=(20, 5))
+    site = site_from_samples(x, demean=False)
+    site.begin(np.ones(5), np.arange(5) if ordered else None, None)
+
+    W, loss = site.step(rng.normal(size=(5, 5)), 0.3)
+
+    assert loss == pytest.approx(np.sum((x - x @ W) ** 2) / (2 * len(x)))
+
+
+def test_site_scores_held_out_samples_only(rng):
+    x = rng.normal(size=(9, 3)) + 5
+    W = np.triu(rng.normal(size=(3, 3)), k=1)
+    site = site_from_samples(x, demean=True)
+    site.split(3)
+
+    score = site.score(W, fold=1)
+
+    held_out = x[3:6] - np.delete(x, [3, 4, 5], axis=0).mean(axis=0)
+    assert_allclose(score, np.sum((held_out - held_out @ W) ** 2, axis=0))
+
+
+def test_site_describes_itself_by_variances_and_samples(rng):
+    x = rng.normal(size=(9, 3)) + 5
+
+    described = site_from_samples(x, demean=True).describe()
+
+    assert_allclose(described.variances, x.var(axis=0))
+    assert described.n == 9
+    assert described.has_samples
+    assert not Site(second_moments(x)).describe().has_samples
 
 
 def answer_requests(connection, x):
     """Run one site: build it from its own samples, then answer what arrives."""
-    site = site_from_samples(x, center=True)
+    site = site_from_samples(x, demean=True)
     while (message := connection.recv()) is not None:
         request, arguments = message
         connection.send(getattr(site, request)(*arguments))
 
 
+class PipedSites:
+    """Sites that live in processes of their own, at the other ends of pipes."""
+
+    def __init__(self, pipes, numbers):
+        self._pipes, self.numbers = pipes, tuple(numbers)
+
+    def _ask(self, request, arguments):
+        for k, values in zip(self.numbers, arguments, strict=True):
+            self._pipes[k].send((request, values))
+        return [self._pipes[k].recv() for k in self.numbers]
+
+    def alone(self):
+        """Return every site by itself."""
+        return [PipedSites(self._pipes, [k]) for k in self.numbers]
+
+    def describe(self):
+        """Ask for descriptions."""
+        return self._ask("describe", [()] * len(self.numbers))
+
+    def split(self, n_folds):
+        """Ask for folds."""
+        self._ask("split", [(n_folds,)] * len(self.numbers))
+
+    def begin(self, D, orders, fold):
+        """Prepare for steps."""
+        self._ask("begin", [(D, order, fold) for order in orders])
+
+    def step(self, V, rho):
+        """Ask for local weights."""
+        return self._ask("step", [(v, rho) for v in V])
+
+    def score(self, W, fold):
+        """Ask for scores."""
+        return self._ask("score", [(w, fold) for w in W])
+
+
 @pytest.fixture
 def remote(samples):
-    """Give a transport to sites that live in spawned processes."""
+    """Give sites that live in spawned processes."""
     context = multiprocessing.get_context("spawn")
     pipes = [context.Pipe() for _ in samples]
     workers = [
@@ -31,70 +147,75 @@ def remote(samples):
     ]
     for worker in workers:
         worker.start()
-
-    def transport(request, arguments):
-        for k, values in arguments.items():
-            pipes[k][0].send((request, values))
-        return {k: pipes[k][0].recv() for k in arguments}
-
-    yield transport
+    yield PipedSites([ours for ours, _ in pipes], range(len(samples)))
     for (ours, _), worker in zip(pipes, workers, strict=True):
         ours.send(None)
         worker.join(timeout=10)
 
 
-@pytest.mark.parametrize("penalty", ["edgewise", "chain"])
-def test_separate_processes_give_the_same_bytes(samples, remote, penalty):
-    local = in_process([site_from_samples(x, center=True) for x in samples])
-    settings = (len(samples), "auto", "auto", "auto", Options(penalty=penalty))
-
-    here, there = fit_sites(local, *settings), fit_sites(remote, *settings)
-
-    assert np.any(here.weights)
-    assert there.weights.tobytes() == here.weights.tobytes()
-    assert there.candidates == here.candidates
+@pytest.fixture
+def local(samples):
+    return LocalSites([site_from_samples(x, demean=True) for x in samples])
 
 
-def test_only_weights_and_sums_cross_the_border(samples):
+@pytest.mark.parametrize("settings", [{}, {"penalty": "chain"}, {"lambda2": 0}], ids=str)
+def test_separate_processes_give_the_same_bytes(local, remote, settings):
+    here, there = (NotearsPFL(**settings).fit_over(sites) for sites in (local, remote))
+
+    assert np.any(here.weights_)
+    assert there.weights_.tobytes() == here.weights_.tobytes()
+    assert there.candidates_ == here.candidates_
+
+
+def test_only_weights_and_sums_cross_the_border(samples, monkeypatch):
     crossed = []
-    local = in_process([site_from_samples(x, center=True) for x in samples])
+    requests = {name for name in vars(Site) if not name.startswith("_")}
 
-    def listening(request, arguments):
-        answers = local(request, arguments)
-        crossed.append((request, answers))
-        return answers
+    def listening(name, answer):
+        def method(self, *arguments):
+            crossed.append((name, answer(self, *arguments)))
+            return crossed[-1][1]
 
-    fit_sites(listening, len(samples), "auto", "auto", "auto", Options())
+        return method
+
+    for name in requests:
+        monkeypatch.setattr(Site, name, listening(name, getattr(Site, name)))
+
+    NotearsPFL().fit(samples)
 
     d = samples[0].shape[1]
     assert {request for request, _ in crossed} == {"describe", "split", "begin", "step", "score"}
-    for request, answers in crossed:
-        for answer in answers.values():
-            if request == "describe":
-                assert answer.variances.shape == (d,)
-            elif request == "step":
-                assert answer[0].shape == (d, d)
-                assert isinstance(answer[1], float)
-            elif request == "score":
-                assert answer.shape == (d,)
-            else:
-                assert answer is None
+    for request, answer in crossed:
+        if request == "describe":
+            assert answer.variances.shape == (d,)
+        elif request == "step":
+            assert answer[0].shape == (d, d)
+            assert isinstance(answer[1], float)
+        elif request == "score":
+            assert answer.shape == (d,)
+        else:
+            assert answer is None
 
 
 @pytest.mark.parametrize("nonsense", [np.nan, 1e160, -1e308])
-def test_a_site_that_answers_nonsense_is_named(samples, nonsense):
-    local = in_process([site_from_samples(x, center=True) for x in samples])
+@pytest.mark.parametrize("lambda2", ["auto", 0])
+def test_a_site_that_answers_nonsense_is_named(samples, nonsense, lambda2):
+    class BrokenSite(Site):
+        def step(self, V, rho):
+            return np.full((8, 8), nonsense), 0.0
 
-    def broken(request, arguments):
-        answers = local(request, arguments)
-        return answers | {2: (np.full((8, 8), nonsense), 0.0)} if request == "step" else answers
+    sites = [site_from_samples(x, demean=True) for x in samples[:2]]
+    sites.append(BrokenSite(second_moments(samples[2], demean=True), samples[2]))
 
     with pytest.raises(InputError, match=r"sites \[2\]: weights must be finite"):
-        fit_sites(broken, len(samples), "auto", "auto", "auto", Options())
+        NotearsPFL(lambda2=lambda2).fit_over(LocalSites(sites))
 
 
-def test_members_are_asked_in_their_order():
-    federation = Federation(lambda request, a: {k: (request, k, *v) for k, v in a.items()}, (4, 2))
+def test_every_site_is_asked_by_itself_under_its_own_number(samples):
+    few = [x[:n] for x, n in zip(samples, (9, 7, 8), strict=True)]
+    sites = LocalSites([site_from_samples(x, demean=True) for x in few], [4, 2, 3])
 
-    assert federation.ask("step", [("a",), ("b",)]) == [("step", 4, "a"), ("step", 2, "b")]
-    assert [alone.members for alone in federation.alone()] == [(4,), (2,)]
+    alone = sites.alone()
+
+    assert [one.numbers for one in alone] == [(4,), (2,), (3,)]
+    assert [one.describe()[0].n for one in alone] == [described.n for described in sites.describe()]

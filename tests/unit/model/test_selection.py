@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
-from notears_pfl.model.local import Description
+from notears_pfl.model.federation import Description
 from notears_pfl.model.selection import (
     FUSIONS,
     KAPPAS,

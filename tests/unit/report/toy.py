@@ -147,7 +147,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
         if kind == "phantom" and not failure:
             reports[name]["methods"] = methods
     fit = {
-        "Scale": "subject", "SiteOrder": list(SITES), "EdgesChangedByReverseSiteOrder": 0,
+        "Scale": "subject", "SiteOrder": list(SITES), "EdgesChangedByReverseSiteOrder": None,
         "Settings": {"penalty": "edgewise", "lambda1": "auto", "lambda2": "auto", "kappa": "auto",
                      "threshold": 0.3},
         "Parameters": {"lambda1": 0.1, "lambda2": 0.2, "kappa": 0.5}, "Converged": True,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from notears_pfl.errors import InputError
-from notears_pfl.model.order import is_acyclic
+from notears_pfl.model.problem import is_acyclic
 from notears_pfl.simulate.graphs import add_edge, erdos_renyi_dag, perturb, reverse_edge
 from notears_pfl.simulate.metrics import compare
 

@@ -21,8 +21,8 @@ import yaml
 from notears_pfl import NotearsPFL
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.model.federation import in_process
-from notears_pfl.model.local import site_from_samples
+from notears_pfl.model.federation import LocalSites, Site
+from notears_pfl.model.problem import second_moments
 
 SITES, ROIS = ("S0", "S1", "S2"), [f"R{i}" for i in range(8)]
 
@@ -139,17 +139,17 @@ class Hospitals:
 
     def steps_of_a_fit(self):
         """How many steps a site takes in an undisturbed fit."""
-        local = in_process(
-            [site_from_samples(site_samples(self.series(s), "subject").x, True) for s in SITES]
-        )
-        requests = []
+        samples = [site_samples(self.series(site), "subject").x for site in SITES]
+        steps = []
 
-        def counting(request, arguments):
-            requests.append(request)
-            return local(request, arguments)
+        class CountingSite(Site):
+            def step(self, V, rho):
+                steps.append(rho)
+                return super().step(V, rho)
 
-        NotearsPFL(progress=False).fit_over(counting, len(SITES))
-        return requests.count("step")
+        sites = [CountingSite(second_moments(x, demean=True), x) for x in samples]
+        NotearsPFL(progress=False).fit_over(LocalSites(sites))
+        return len(steps) // len(SITES)
 
     def report(self, out):
         """Read the centre's report."""

@@ -93,7 +93,7 @@ def _fits(findings: Findings) -> PageTable:
     )
     return page_table(
         "certificates",
-        "Convergence of the fits",
+        "Convergence of the fits (–: edge-wise networks do not depend on the order of sites)",
         rows,
         {
             "group": "group", "converged": "converged", "rounds": "rounds",

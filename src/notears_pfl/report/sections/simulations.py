@@ -18,7 +18,7 @@ from notears_pfl.report.page_parts import (
     page_table,
     reason_not_shown,
 )
-from notears_pfl.simulate.summary import LOWER_IS_BETTER
+from notears_pfl.simulate.metrics import LOWER_IS_BETTER
 
 # Label, colour, marker and line style of each method; no two differ by colour alone.
 METHOD_LOOKS = {

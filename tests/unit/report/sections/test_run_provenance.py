@@ -15,5 +15,7 @@ def test_provenance_shows_seed_command_certificates_and_samples(findings):
         ["MDD", "yes", "412"],
         ["HC", "yes", "412"],
     ]
+    # Edge-wise networks do not depend on the order of sites: no fit in reverse order.
+    assert [row[-1] for row in texts(content["fits"])] == ["–", "–"]
     assert texts(content["samples"])[0][2:5] == ["3", "690", "97"]
     assert content["versions"]["notears-pfl"]

@@ -17,9 +17,9 @@ from notears_pfl.report.sections.simulations import (
     simulation_page,
     simulations_section,
 )
-from notears_pfl.simulate.methods import METHODS
-from notears_pfl.simulate.settings import EXPERIMENTS
-from notears_pfl.simulate.summary import METRICS, cost, wins
+from notears_pfl.simulate.experiments import METHODS
+from notears_pfl.simulate.metrics import METRICS, cost, wins
+from notears_pfl.simulate.sites import EXPERIMENTS
 
 from ..toy import texts
 

@@ -1,1 +1,0 @@
-"""Bring a user's data into the shape the workflow works on."""

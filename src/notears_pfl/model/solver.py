@@ -1,0 +1,386 @@
+"""Rounds between the coordinator and the sites (Algorithm 1), and what they add up to: a fit.
+
+In scaled form each of B penalty terms has T_b = W + β_b/(ρD). A round is
+
+    Z_b = coordinator(T_b),  V = mean_b (2 Z_b − T_b),  W^k = site_k(V^k, Bρ),  T_b += α (W − Z_b)
+
+with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A fit has three parts:
+
+    path        rounds with a growing weight on h, whose end gives the orders of the ROIs
+    refit       rounds over the edges that respect these orders, where the problem is convex; once
+                more in the orders of its clear edges
+    threshold   edges that are strong, given what the samples can tell
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from notears_pfl.errors import InputError
+from notears_pfl.model.coordinator import (
+    Anderson,
+    Coordinator,
+    PathCoordinator,
+    RefitCoordinator,
+    respecting,
+    site_orders,
+)
+from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.problem import (
+    ACYCLICITIES,
+    AcyclicityName,
+    Array,
+    Mask,
+    Order,
+    PenaltyName,
+    Term,
+    acyclic_threshold,
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the central path: weight c and domain s of h, and a cap on its rounds.
+
+    The weight is in units of the noise variance, as is the loss.
+    """
+
+    c: float
+    s: float
+    rounds: int
+
+
+def central_path(n_stages: int = 17, first_rounds: int = 80, rounds: int = 20) -> tuple[Stage, ...]:
+    """Stages with c growing geometrically from 1 to 256 and s falling linearly from 1 to 0.8.
+
+    Many small stages with one proximal step per round find better networks than few large
+    ones with more steps, at the same cost.
+    """
+    c, s = np.geomspace(1, 256, n_stages).tolist(), np.linspace(1, 0.8, n_stages).tolist()
+    caps = [first_rounds, *[rounds] * (n_stages - 1)]
+    return tuple(map(Stage, c, s, caps))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of a fit, except λ1, λ2 and κ, which may be chosen from the data.
+
+    Parameters
+    ----------
+    penalty : {"edgewise", "chain"}
+        How the penalty draws the sites' networks together.
+    acyclicity : {"log-det", "trace-exponential"}
+        Which h keeps cycles away.
+    threshold : float
+        An edge exists where its weight exceeds this; a little more is asked of small samples.
+    tol : float
+        Relative primal and dual residual at which rounds stop.
+    max_rounds : int
+        Cap on the rounds of the refit.
+    path_threshold, order_threshold : float
+        Weakest weights that count for the order of the ROIs: at the end of the path, for the
+        first refit, and after that refit, for the final one.
+    path : tuple of Stage
+        The central path.
+    rho, rho_growth : float
+        Penalty ρ of the first stage, and its factor from stage to stage.
+    refit_rho : float
+        Penalty ρ of the refit.
+    relaxation : float
+        Over-relaxation of the path's rounds, between 1 and 2.
+    inner_steps : int
+        Proximal steps of the coordinator in a round of the path.
+    memory : int
+        Rounds that the acceleration of the refit remembers.
+    """
+
+    penalty: PenaltyName = "edgewise"
+    acyclicity: AcyclicityName = "log-det"
+    threshold: float = 0.3
+    tol: float = 1e-3
+    max_rounds: int = 300
+    path_threshold: float = 0.05
+    order_threshold: float = 0.3
+    path: tuple[Stage, ...] = central_path()
+    rho: float = 0.05
+    rho_growth: float = 1.1
+    refit_rho: float = 0.1
+    relaxation: float = 1.5
+    inner_steps: int = 1
+    memory: int = 10
+
+
+@dataclass(frozen=True)
+class History:
+    """One entry per round, first of the path, then of the refits."""
+
+    objective: Array
+    primal_residual: Array
+    dual_residual: Array
+    h: Array
+
+
+@dataclass
+class Log:
+    """Record of every round; ``tick`` advances a progress bar."""
+
+    tick: Callable[[], None] = lambda: None
+    objective: list[float] = field(default_factory=list)
+    primal_residual: list[float] = field(default_factory=list)
+    dual_residual: list[float] = field(default_factory=list)
+    h: list[float] = field(default_factory=list)
+
+    def add(self, objective: float, primal: float, dual: float, h: float) -> None:
+        """Record one round."""
+        self.objective.append(objective)
+        self.primal_residual.append(primal)
+        self.dual_residual.append(dual)
+        self.h.append(h)
+        self.tick()
+
+    def history(self) -> History:
+        """Return all rounds so far as arrays."""
+        columns = (self.objective, self.primal_residual, self.dual_residual, self.h)
+        return History(*map(np.array, columns))
+
+
+@dataclass(frozen=True)
+class RoundsResult:
+    """Where rounds ended: blocks T and Z, (B, K, d, d), and whether they converged."""
+
+    T: Array
+    Z: Array
+    converged: bool
+
+
+@dataclass(frozen=True)
+class ConsensusProblem:
+    """The problem in the form that rounds solve: one block per term, which must agree with W.
+
+    Parameters
+    ----------
+    sites : Sites
+        The sites that answer.
+    terms : list of Term
+        The penalty.
+    D : ndarray of shape (d,)
+        Scale of the rows in the consensus penalty.
+    noise : float
+        Variance of the noise, the unit of the loss and so of the weight of h.
+    """
+
+    sites: Sites
+    terms: list[Term]
+    D: Array
+    noise: float
+
+    def zeros(self) -> Array:
+        """Blocks of zeros, (B, K, d, d)."""
+        return np.zeros((len(self.terms), len(self.sites.numbers), len(self.D), len(self.D)))
+
+
+def run_rounds(
+    problem: ConsensusProblem,
+    coordinator: Coordinator,
+    T: Array,
+    rho: float,
+    max_rounds: int,
+    tol: float,
+    advance: Callable[[Array, Array], Array],
+    log: Log,
+) -> RoundsResult:
+    """Run rounds until both relative residuals are below ``tol``.
+
+    ``advance(T, W − Z)`` returns the next T.
+    """
+    scale = problem.D[:, None]
+    Z = problem.zeros()
+    for _ in range(max_rounds):
+        Z_last, Z = Z, coordinator.update(T, rho, problem.D)
+        V = (2 * Z - T).mean(axis=0)
+        answers = problem.sites.step(V, len(T) * rho)
+        W = np.stack([weights for weights, _ in answers])
+        _refuse_infinite_weights(W, problem.sites)
+        loss = sum(loss for _, loss in answers)
+
+        primal = _norm(W - Z) / max(_norm(Z), _norm(W), 1e-12)
+        dual = _norm(scale * (Z - Z_last)) / max(_norm(scale * (T - Z)), 1e-12)
+        pairs = zip(problem.terms, Z, strict=True)
+        penalty = sum(term.value(z, coordinator.allowed) for term, z in pairs)
+        log.add(loss + penalty, primal, dual, coordinator.acyclicity())
+        if max(primal, dual) <= tol:
+            return RoundsResult(T, Z, converged=True)
+        T = advance(T, W - Z)
+    return RoundsResult(T, Z, converged=False)
+
+
+def _refuse_infinite_weights(W: Array, sites: Sites) -> None:
+    # Squares, because h has them: a weight whose square overflows is not usable.
+    finite = np.isfinite(np.einsum("kij,kij->k", W, W))
+    if not finite.all():
+        named = [k for k, fine in zip(sites.numbers, finite, strict=True) if not fine]
+        msg = (
+            f"sites {named}: weights must be finite, and their squares too; found NaN, infinite "
+            "values or values above 1e154. Check these sites' samples."
+        )
+        raise InputError(msg)
+
+
+def follow_path(problem: ConsensusProblem, options: Options, log: Log) -> Array:
+    """Nearly acyclic Z, (K, d, d): rounds on a central path, from a light to a heavy h."""
+    T = problem.zeros()
+    coordinator = PathCoordinator(
+        problem.terms, ACYCLICITIES[options.acyclicity], T.shape[1:], options.inner_steps
+    )
+    problem.sites.begin(problem.D, [None] * T.shape[1], fold=None)
+    rho = options.rho
+    for stage in options.path:
+        coordinator.enter_stage(stage.c * problem.noise, stage.s)
+        ended = run_rounds(
+            problem, coordinator, T, rho, stage.rounds, options.tol,
+            lambda T, step: T + options.relaxation * step, log,
+        )  # fmt: skip
+        # A larger ρ with the same multipliers β = ρD (T − Z).
+        T = ended.Z + (ended.T - ended.Z) / options.rho_growth
+        rho *= options.rho_growth
+    return ended.Z[0]
+
+
+def refit(
+    problem: ConsensusProblem,
+    orders: Sequence[Order],
+    options: Options,
+    log: Log,
+    *,
+    fold: int | None = None,
+    start: Array | None = None,
+) -> RoundsResult:
+    """Solve the convex problem restricted to edges that respect the sites' orders.
+
+    Parameters
+    ----------
+    fold : int, optional
+        Leave this fold's samples out, at every site.
+    start : ndarray of shape (B, K, d, d), optional
+        Blocks T to start from.
+    """
+    problem.sites.begin(problem.D, orders, fold)
+    coordinator = RefitCoordinator(problem.terms, respecting(orders))
+    T = problem.zeros() if start is None else start
+    anderson = Anderson(options.memory)
+    return run_rounds(
+        problem, coordinator, T, options.refit_rho, options.max_rounds, options.tol,
+        anderson.next, log,
+    )  # fmt: skip
+
+
+def _norm(X: Array) -> float:
+    return float(np.sqrt(np.vdot(X, X)))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How well a fit solves its problem.
+
+    Parameters
+    ----------
+    primal_residual, dual_residual : float
+        Relative residuals of the final refit, whose weights are returned.
+    path_residual : float
+        Relative primal residual at the end of the path, from which the orders follow.
+    h : float
+        Largest h at the end of the path; that of the returned weights is zero.
+    acyclic_threshold : float
+        Smallest threshold at which the end of the path is acyclic at every site.
+    """
+
+    primal_residual: float
+    dual_residual: float
+    path_residual: float
+    h: float
+    acyclic_threshold: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Networks of K sites and how the rounds found them."""
+
+    weights: Array
+    adjacency: Mask
+    orders: list[Order]
+    converged: bool
+    history: History
+    certificate: Certificate
+
+
+def solve(
+    problem: ConsensusProblem,
+    described: Sequence[Description],
+    options: Options,
+    tick: Callable[[], None] = lambda: None,
+) -> Solution:
+    """Follow the path, refit in the orders that it gives, and keep the strong edges."""
+    variances = np.array([site.variances for site in described])
+    log = Log(tick)
+    Z = follow_path(problem, options, log)
+    path_residual, h = log.primal_residual[-1], log.h[-1]
+    orders = site_orders(Z, variances, options.path_threshold)
+    first = refit(problem, orders, options, log)
+    # Weak edges got their place in the order from an unfinished path: now only clear ones count.
+    orders = site_orders(first.Z[0], variances, options.order_threshold)
+    final = refit(problem, orders, options, log, start=first.T)
+    n_samples = np.array([site.n for site in described])
+    adjacency = respecting(orders) & strong_edges(final.Z[0], n_samples, options.threshold)
+    return Solution(
+        weights=np.where(adjacency, final.Z[0], 0.0),
+        adjacency=adjacency,
+        orders=orders,
+        converged=final.converged,
+        history=log.history(),
+        certificate=Certificate(
+            primal_residual=log.primal_residual[-1],
+            dual_residual=log.dual_residual[-1],
+            path_residual=path_residual,
+            h=h,
+            acyclic_threshold=max(acyclic_threshold(z) for z in Z),
+        ),
+    )
+
+
+def strong_edges(Z: Array, n: npt.NDArray[np.int_], threshold: float) -> Mask:
+    """Edges whose weight is strong, given n samples per site.
+
+    A weight is judged by √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20): at 20 samples the
+    sites' mean square counts as much as the site's own weight. The threshold is that of large
+    samples, and √(1 + 14/(n + 6)) times that for few. A weight of zero is never an edge.
+    """
+    n = n[:, None, None]
+    a = 1 / (1 + n / 20)
+    strength = np.sqrt((1 - a) * Z**2 + a * (Z**2).mean(axis=0))
+    return (strength > threshold * np.sqrt(1 + 14 / (n + 6))) & (Z != 0)
+
+
+def merge(solutions: Sequence[Solution]) -> Solution:
+    """Solutions of separate sites as one: objectives add up, and the worst residual counts."""
+    n_rounds = max(len(one.history.h) for one in solutions)
+
+    def padded(name: str) -> Array:
+        columns = [getattr(one.history, name) for one in solutions]
+        return np.array([np.pad(c, (0, n_rounds - len(c)), mode="edge") for c in columns])
+
+    def worst(name: str) -> float:
+        return float(max(getattr(one.certificate, name) for one in solutions))
+
+    return Solution(
+        weights=np.concatenate([one.weights for one in solutions]),
+        adjacency=np.concatenate([one.adjacency for one in solutions]),
+        orders=[order for one in solutions for order in one.orders],
+        converged=all(one.converged for one in solutions),
+        history=History(
+            padded("objective").sum(axis=0),
+            *(padded(name).max(axis=0) for name in ("primal_residual", "dual_residual", "h")),
+        ),
+        certificate=Certificate(*(worst(f.name) for f in fields(Certificate))),
+    )

@@ -1,0 +1,1 @@
+"""The plan of a study: its configuration, its data, and the files of its stages."""

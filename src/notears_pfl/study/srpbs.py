@@ -1,0 +1,142 @@
+"""The SRPBS release as it is on disk: who is in it, and what its codes and protocols mean."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.acquisition import same_repetition_time
+from notears_pfl.errors import DatasetError
+from notears_pfl.io.tables import read_rows
+from notears_pfl.study.bids import read_participants
+from notears_pfl.study.enrolment import Enrolment, enrol
+from notears_pfl.study.participants import UNKNOWN
+from notears_pfl.study.scans import Scan
+
+PARTICIPANTS, PROTOCOLS = "participants.tsv", "MRI_protocols_rsMRI.tsv"
+SEX = {"1": "M", "2": "F"}
+HAND = {"1": "R", "2": "L", "0": "A"}
+# Rows of the table of protocols, by the start of their names, and what BIDS calls them.
+FIELDS = {"TR": "RepetitionTime", "TE": "EchoTime", "Flip": "FlipAngle"}
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+
+
+def enrol_release(
+    source: Mapping[str, Any], sites: pd.DataFrame, sites_table: str, groups: tuple[str, str]
+) -> Enrolment:
+    """Enrol the subjects of the release at the sites that the sites table has.
+
+    Elsewhere the order of slices is not known. A scan's ``bold`` is the folder of its volumes,
+    its ``metadata`` what the table of protocols says.
+    """
+    root = Path(source["dataset"])
+    table, wrong = read_participants(str(root / PARTICIPANTS), source, "", groups)
+    protocols = _read_protocols(root / PROTOCOLS)
+    participants = with_meanings(table.drop(columns="folder"))
+    if "protocol" not in participants:
+        msg = f"{root / PARTICIPANTS}: column protocol is missing. Take the release's own table."
+        raise DatasetError(msg)
+    # A site that is blank is a problem, not elsewhere.
+    elsewhere = ~participants["site"].isin([*sites.index, UNKNOWN])
+    scans: dict[str, Scan] = {}
+    problems: dict[str, list[str]] = {}
+    rows = zip(
+        participants.index, participants["participant_id"], table["folder"], participants["site"],
+        participants["protocol"].astype("string").str.removesuffix(".0"), strict=True,
+    )  # fmt: skip
+    for row, who, folder, site, number in rows:
+        problems[who] = wrong.get(row, [])
+        if site not in sites.index:
+            continue
+        scan, found = _find_scan(root / "data" / folder, protocols, str(number), sites.loc[site])
+        problems[who] = [*problems[who], *found]
+        if scan:
+            scans[who] = scan
+    reasons = ("site " + participants["site"] + f" is not in {sites_table}").where(elsewhere, "")
+    tables = [str(root / PARTICIPANTS), str(root / PROTOCOLS)]
+    return enrol(
+        participants, scans, problems, groups, source["on_problem"], tables, unasked=reasons
+    )
+
+
+def _read_protocols(path: Path) -> dict[str, dict[str, float]]:
+    if not os.path.isfile(path):
+        msg = f"{path}: no such table. It belongs to the release: copy it there."
+        raise DatasetError(msg)
+    return protocol_fields(read_rows(path), str(path))
+
+
+def _find_scan(
+    folder: Path, protocols: Mapping[str, Mapping[str, float]], number: str, site: pd.Series
+) -> tuple[Scan | None, list[str]]:
+    """Find the files of a subject; also give everything that stands in the way."""
+    t1w, volumes = folder / "t1" / "defaced_mprage.nii", folder / "rsfmri"
+    problems = [f"{path} is not there" for path in (t1w, volumes) if not os.path.exists(path)]
+    protocol = protocols.get(number, {})
+    tr = protocol.get("RepetitionTime")
+    if tr is None:
+        problems.append(f"protocol {number} has no TR in {PROTOCOLS}")
+    elif not same_repetition_time(tr, site["repetition_time"]):
+        problems.append(
+            f"protocol {number} has a TR of {tr:g} s, the sites table {site['repetition_time']:g} s"
+        )
+    if problems or tr is None:
+        return None, problems
+    return Scan(str(volumes), (), tr, t1w=str(t1w), metadata=protocol), problems
+
+
+def with_meanings(participants: pd.DataFrame) -> pd.DataFrame:
+    """Replace the codes of sex and handedness by the letters of BIDS."""
+    codes = {"sex": SEX, "hand": HAND}
+    present = {name: table for name, table in codes.items() if name in participants}
+    return participants.assign(
+        **{
+            name: participants[name].map(lambda v, table=table: table.get(_code(v), v))
+            for name, table in present.items()
+        }
+    )
+
+
+def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[str, float]]:
+    """Read the transposed table of protocols: fields of the sidecar by number of protocol.
+
+    A title comes first, then the row ``Protocol #`` with the numbers, then a row per quantity.
+    Times are in seconds or milliseconds, as the row says; "2,500" s is 2.5 s.
+    """
+    labels = [row[0].strip() if row else "" for row in rows]
+    heads = [i for i, label in enumerate(labels) if label.lower().startswith("protocol")]
+    quantities = {
+        field: i
+        for field, start in ((field, start) for start, field in FIELDS.items())
+        for i, label in enumerate(labels)
+        if re.match(rf"{start}\b", label, re.IGNORECASE)
+    }
+    if not heads or "RepetitionTime" not in quantities:
+        msg = (
+            f"{name}: rows 'Protocol #' and 'TR (s)' are needed, found "
+            f"{', '.join(label for label in labels if label)}. Take the release's own table."
+        )
+        raise DatasetError(msg)
+    numbers = [cell.strip() for cell in rows[heads[0]][1:]]
+    protocols: dict[str, dict[str, float]] = {number: {} for number in numbers if number}
+    for field, i in quantities.items():
+        for number, cell in zip(numbers, rows[i][1:], strict=False):
+            value = _quantity(cell, labels[i])
+            if number and value is not None:
+                protocols[number][field] = value
+    return protocols
+
+
+def _quantity(cell: str, label: str) -> float | None:
+    """Read the number in a cell, in seconds or degrees; None where there is none."""
+    found = _NUMBER.search(cell.replace(",", "." if "(s)" in label.replace(" ", "") else ""))
+    if not found:
+        return None
+    return float(found[0]) / (1000 if "ms" in label.lower() else 1)
+
+
+def _code(value: object) -> str:
+    return str(value).removesuffix(".0")

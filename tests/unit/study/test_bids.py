@@ -1,0 +1,67 @@
+"""What is wrong with datasets and their names is said of all at once, never by a crash."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from notears_pfl.errors import DatasetError, StorageError
+from notears_pfl.io.bids_tree import BidsTree
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
+
+
+def test_datasets_that_are_not_there_are_all_named(tmp_path):
+    roots = {"A": str(tmp_path / "nowhere"), "B": str(tmp_path), "C": str(tmp_path / "gone")}
+
+    with pytest.raises(DatasetError, match=r"/nowhere, .*/gone: no such folder\. Correct source"):
+        enrol_datasets({"dataset": roots}, ("MDD", "HC"), False, find_raw_scan)
+
+
+def test_a_run_that_is_not_counted_is_a_problem_of_its_subject(tmp_path):
+    for kind, name in (("func", "sub-01_task-rest_run-a_bold"), ("anat", "sub-01_T1w")):
+        (tmp_path / "sub-01" / kind).mkdir(parents=True)
+        (tmp_path / "sub-01" / kind / f"{name}.nii.gz").touch()
+    source = {"bold": {"task": "rest"}, "t1w": {}}
+
+    scan, problems = find_raw_scan(BidsTree(tmp_path), "sub-01", source, False)
+
+    assert scan is None
+    assert "run-a_bold.nii.gz is of run-a, but BIDS counts runs by number" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("find", "stem"),
+    [(find_raw_scan, "bold"), (find_normalised_scan, "space-MNI_desc-preproc_bold")],
+)
+def test_a_sidecar_that_the_disk_does_not_give_stops_the_study_and_costs_no_subject(
+    find, stem, monkeypatch, tmp_path
+):
+    (tmp_path / "sub-01/func").mkdir(parents=True)
+    (tmp_path / f"sub-01/func/sub-01_task-rest_{stem}.nii.gz").touch()
+    write_json({"RepetitionTime": 2.0}, tmp_path / f"sub-01/func/sub-01_task-rest_{stem}.json")
+    source = {"bold": {"task": "rest"}, "t1w": {}, "space": "MNI"}
+
+    def fail(path, **_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", fail)
+
+    with pytest.raises(StorageError, match=r"_bold\.json: cannot be read: Input/output error"):
+        find(BidsTree(tmp_path), "sub-01", source, False)
+
+
+def test_fmriprep_run_is_found_beside_its_run_in_the_space_of_the_scan(tmp_path):
+    func, space = tmp_path / "sub-01/func", "MNI152NLin2009cAsym"
+    func.mkdir(parents=True)
+    for stem in ("desc-preproc_bold", f"space-{space}_desc-preproc_bold"):
+        (func / f"sub-01_task-rest_{stem}.nii.gz").touch()
+        write_json({"RepetitionTime": 2.0}, func / f"sub-01_task-rest_{stem}.json")
+    (func / "sub-01_task-rest_desc-confounds_timeseries.tsv").touch()
+    source = {"bold": {"task": "rest"}, "space": space}
+
+    scan, problems = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, False)
+
+    assert problems == []
+    assert scan.sidecars == (str(func / f"sub-01_task-rest_space-{space}_desc-preproc_bold.json"),)

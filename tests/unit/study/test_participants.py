@@ -1,0 +1,166 @@
+"""Participants of any study come into one form, and sites without both groups are named."""
+
+import pandas as pd
+import pytest
+
+from notears_pfl.errors import CohortError
+from notears_pfl.study.participants import (
+    refuse_blanks,
+    sites_with_both_groups,
+    standard_participants,
+)
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {
+            "participant_id": ["sub-01", 2, "s_03"],
+            "centre": ["MAX_MUN", "MAX_MUN", "PITT"],
+            "dx": ["ASD", "TC", "TC"],
+            "age": [10, 11, 12],
+        }
+    )
+
+
+def test_ids_sites_and_groups_take_their_standard_form(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["participant_id"].tolist() == ["sub-01", "sub-2", "sub-s03"]
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
+    assert subjects["age"].tolist() == [10, 11, 12]
+
+
+def test_a_missing_column_is_named_beside_those_there_are(table):
+    with pytest.raises(CohortError, match=r"participants\.tsv: column site is missing; .*centre"):
+        standard_participants(table, "site", "dx", "participants.tsv")
+
+
+def test_a_row_without_an_id_is_refused_by_its_number(table):
+    table.loc[1, "participant_id"] = None
+
+    with pytest.raises(CohortError, match=r"participants\.tsv: rows \[2\] have no participant_id"):
+        standard_participants(table, "centre", "dx", "participants.tsv")
+
+
+@pytest.mark.parametrize("blank", [None, float("nan"), "", "--"])
+def test_a_blank_site_is_called_unknown(table, blank):
+    table.loc[1, "centre"] = blank
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["site"].tolist() == ["MAXMUN", "unknown", "PITT"]
+
+
+@pytest.mark.parametrize("names", [("S-1", "S_1"), ("東京", "大阪"), ("東京", "東京")])
+def test_sites_that_would_share_a_name_or_have_none_are_refused(table, names):
+    table["centre"] = [names[row % 2] for row in range(len(table))]
+
+    with pytest.raises(CohortError, match="each needs letters a to z or digits of its own"):
+        standard_participants(table, "centre", "dx", "participants.tsv")
+
+
+def test_a_blank_group_is_called_unknown(table):
+    table.loc[1, "dx"] = None
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects["group"].tolist() == ["ASD", "unknown", "TC"]
+
+
+def test_everyone_with_a_blank_is_named_where_blanks_are_refused(table):
+    table.loc[0, "centre"] = None
+    table.loc[[1, 2], "dx"] = None
+
+    with pytest.raises(CohortError) as refusal:
+        refuse_blanks(table, "centre", "dx", "participants.tsv")
+
+    assert str(refusal.value).startswith("participants.tsv: these subjects have no site or no")
+    assert str(refusal.value).splitlines()[1:] == ["  centre: sub-01", "  dx: 2, s_03"]
+
+
+def test_of_two_columns_for_a_label_the_named_one_counts(table):
+    table = table.assign(site="one", group="two")
+
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    assert subjects.columns.tolist() == ["participant_id", "site", "group", "age"]
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
+
+
+def test_site_and_group_may_stand_in_each_others_columns(table):
+    swapped = table.rename(columns={"centre": "group", "dx": "site"})
+
+    subjects = standard_participants(swapped, "group", "site", "participants.tsv")
+
+    assert subjects["site"].tolist() == ["MAXMUN", "MAXMUN", "PITT"]
+    assert subjects["group"].tolist() == ["ASD", "TC", "TC"]
+
+
+def test_a_subject_in_two_rows_is_refused(table):
+    twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
+
+    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) stand in more than one row"):
+        standard_participants(twice, "centre", "dx", "participants.tsv")
+
+
+def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    sites, lines = sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
+
+    assert sites == ["MAXMUN"]
+    assert lines == ["participants.tsv: site PITT is left out: it has no ASD."]
+
+
+def test_groups_that_nobody_has_are_refused(table):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+
+    with pytest.raises(CohortError, match=r"no site has both groups, MDD and HC; .* ASD, TC"):
+        sites_with_both_groups(subjects, ("MDD", "HC"), "participants.tsv")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["sub-a1", "sub-A1", "s_03"], r"sub-a1, sub-A1 \(1 in all\) differ only by case"),
+        (["sub-01", "x" * 300, "s_03"], r"has 300 letters a to z and digits, but 1 to 128"),
+        (["sub-01", "sub-", "s_03"], r"participant_id 'sub-' has 0 letters"),
+        (["sub-01", "\u00e9\u00e8", "s_03"], r"has 0 letters"),
+    ],
+)
+def test_ids_that_make_no_names_of_files_are_refused(table, names, message):
+    with pytest.raises(CohortError, match=r"participants\.tsv: .*" + message):
+        standard_participants(
+            table.assign(participant_id=names), "centre", "dx", "participants.tsv"
+        )
+
+
+@pytest.mark.parametrize("names", [("Pitt", "PITT"), ("Orl\u00e9ans", "Orle\u0301ans")])
+def test_sites_that_differ_only_by_case_or_the_form_of_letters_are_refused(table, names):
+    sites = table.assign(centre=[*names, names[0]])
+
+    with pytest.raises(CohortError, match=r"would be called .* whatever their case"):
+        standard_participants(sites, "centre", "dx", "participants.tsv")
+
+
+def test_a_site_whose_name_is_too_long_is_refused(table):
+    with pytest.raises(CohortError, match="has 300 characters, but 64 are the most"):
+        standard_participants(table.assign(centre="x" * 300), "centre", "dx", "participants.tsv")
+
+
+@pytest.mark.parametrize("columns", [("centre", "centre"), ("participant_id", "dx")])
+def test_a_column_has_one_meaning(table, columns):
+    with pytest.raises(CohortError, match="need a column each"):
+        standard_participants(table, *columns, "participants.tsv")
+
+
+@pytest.mark.parametrize("group", ["asd", "A SD", "\uff21SD"])
+def test_a_group_that_is_nearly_one_of_the_study_is_refused(table, group):
+    subjects = standard_participants(table, "centre", "dx", "participants.tsv")
+    subjects["group"] = ["ASD", "TC", group]
+
+    with pytest.raises(CohortError, match=r"participants.tsv: the groups 'ASD', .* differ only by"):
+        sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")

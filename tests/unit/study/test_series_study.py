@@ -1,0 +1,94 @@
+"""Ready series are found by any name of their subject, and everyone without them is named."""
+
+import numpy as np
+import pytest
+
+from notears_pfl.errors import CohortError, TableError
+from notears_pfl.study.timeseries import read_series_study
+
+OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
+
+
+@pytest.fixture
+def source(tmp_path):
+    rows = [f"{who}\t01\t{1 + i % 2}" for i, who in enumerate(OWN)]
+    (tmp_path / "people.tsv").write_text("\n".join(["participant_id\tsite\tDX", *rows]))
+    for name in ("S1-1-0001", "sub-S120001", "0050003", "sub-04"):
+        (tmp_path / f"{name}_aal.1D").touch()
+    return {
+        "participants": str(tmp_path / "people.tsv"),
+        "series": str(tmp_path / "{participant_id}_aal.1D"),
+        "site_column": "site",
+        "group_column": "DX",
+    }
+
+
+def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path):
+    study = read_series_study(source)
+
+    names = ("0050003", "S1-1-0001", "sub-04", "sub-S120001")
+    assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
+    assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
+    assert study.names["sub-04"] == ["sub-04", "04"]
+    assert study.notices == []
+
+
+def test_labels_that_look_like_numbers_stay_as_they_are(source):
+    participants = read_series_study(source).participants
+
+    assert participants["site"].tolist() == ["01"] * 4
+    assert participants["group"].tolist() == ["1", "2", "1", "2"]
+
+
+def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
+    for name in ("S1-1-0001", "sub-04"):
+        (tmp_path / f"{name}_aal.1D").unlink()
+
+    with pytest.raises(CohortError) as refusal:
+        read_series_study(source)
+
+    head, *lines = str(refusal.value).splitlines()
+    assert "2 of 4 subjects cannot be used" in head
+    assert "source.on_problem" in head
+    assert "S1-1-0001_aal.1D is not there" in lines[0]
+    assert lines[1].startswith("  sub-04: ")
+
+
+def test_those_without_a_file_can_be_left_out(source, tmp_path):
+    (tmp_path / "sub-04_aal.1D").unlink()
+
+    study = read_series_study({**source, "on_problem": "exclude"})
+
+    assert len(study.files) == 3
+    assert "sub-04" in study.names
+    assert "1 of 4 subjects cannot be used. They are left out." in study.notices[0]
+
+
+@pytest.mark.parametrize("series", ["nowhere/{participant_id}.1D", "nowhere.npz"])
+def test_series_that_nobody_has_are_an_error_of_the_settings(source, series):
+    with pytest.raises(CohortError, match=r"none of the 4 subjects.*Correct source\.series"):
+        read_series_study({**source, "series": series, "on_problem": "exclude"})
+
+
+def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
+    archive = tmp_path / "all.npz"
+    np.savez(archive, np.zeros(100))
+    archive.write_bytes(archive.read_bytes()[:200])
+
+    with pytest.raises(TableError, match=r"all\.npz: cannot be read .*copy it again"):
+        read_series_study({**source, "series": str(archive)})
+
+
+def test_one_table_cannot_be_the_series_of_everyone(source):
+    series = source["series"].replace("{participant_id}", "0050003")
+
+    with pytest.raises(CohortError, match=r"must be an \.npz .* put \{participant_id\} into"):
+        read_series_study({**source, "series": series})
+
+
+def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
+    people = (tmp_path / "people.tsv").read_text().replace("0050003\t01", "0050003\t")
+    (tmp_path / "people.tsv").write_text(people)
+
+    with pytest.raises(CohortError, match=r"no site or no group.*\n  site: 0050003$"):
+        read_series_study(source)

@@ -1,0 +1,303 @@
+"""Datasets of a user's own: everyone is enrolled, or named with what stands in the way."""
+
+import shutil
+
+import pandas as pd
+import pytest
+import yaml
+
+from notears_pfl.cohort.assemble import assemble_cohort
+from notears_pfl.cohort.exclusion import Limits
+from notears_pfl.cohort.tables import flow_table
+from notears_pfl.errors import CohortError, ConfigError
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.study.configuration import StudyTables
+from notears_pfl.study.participants import standard_participants
+from notears_pfl.study.sources import read_source
+
+GROUPS = ("MDD", "HC")
+DX = ("depr", "control")
+SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
+
+
+def add_subject(dataset, name, **without):
+    """Write empty images of a subject; ``t1w=False`` or ``bold=False`` leaves one out."""
+    paths = {"t1w": "anat/{}_T1w.nii.gz", "bold": "func/{}_task-rest_bold.nii.gz"}
+    for kind, path in paths.items():
+        file = dataset / name / path.format(name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if without.get(kind, True):
+            file.touch()
+
+
+def add_dataset(dataset, rows):
+    for name, *_ in rows:
+        add_subject(dataset, name)
+    table = pd.DataFrame(rows, columns=["participant_id", "centre", "dx", "age"])
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    write_json(SIDECAR, dataset / "task-rest_bold.json")
+
+
+ROWS = [
+    (f"sub-{site}{dx}{i}", site, dx, 20 + i)
+    for site in ("COI", "HUH")
+    for dx in ("depr", "control")
+    for i in (1, 2)
+]
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    add_dataset(tmp_path / "bids", ROWS)
+    return tmp_path / "bids"
+
+
+@pytest.fixture
+def settings(dataset):
+    source = {
+        "kind": "bids", "dataset": str(dataset), "site_column": "centre", "group_column": "dx",
+        "group_values": {"depr": "MDD", "control": "HC"}, "on_problem": "stop",
+        "prefix_site": False, "bold": {"task": "rest"}, "t1w": {},
+    }  # fmt: skip
+    preproc = {"slice_timing": True, "clean": {"band_hz": [0.01, 0.08]}}
+    return {"source": source, "preproc": preproc}
+
+
+def enrol(settings, **changes):
+    changed = {**settings, "source": settings["source"] | changes}
+    tables = StudyTables(pd.DataFrame(), pd.DataFrame(), GROUPS)
+    return read_source(changed, tables, "my.yaml").enrolment
+
+
+def reasons(enrolment):
+    return enrolment.participants.set_index("participant_id")["not_enrolled"]
+
+
+def test_a_good_dataset_is_enrolled_whole(settings, dataset):
+    enrolment = enrol(settings)
+
+    assert enrolment.enrolled["participant_id"].tolist() == [row[0] for row in ROWS]
+    assert enrolment.enrolled["group"].tolist() == ["MDD", "MDD", "HC", "HC"] * 2
+    assert enrolment.sites == ["COI", "HUH"]
+    scan = enrolment.scans["sub-COIdepr1"]
+    assert scan.t1w == str(dataset / "sub-COIdepr1/anat/sub-COIdepr1_T1w.nii.gz")
+    assert scan.bold == str(dataset / "sub-COIdepr1/func/sub-COIdepr1_task-rest_bold.nii.gz")
+    assert scan.sidecars == (str(dataset / "task-rest_bold.json"),)
+    assert scan.repetition_time == 2.5
+    assert enrolment.rows()["age"] == [21, 22] * 4
+
+
+@pytest.fixture
+def spoilt(dataset):
+    """Give every kind of problem at once."""
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    table.loc[0, "dx"] = "dperession"
+    table.loc[1, "centre"] = None
+    table.loc[len(table)] = ["sub-absent", "COI", "depr", "30"]
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    add_subject(dataset, "sub-stranger")
+    (dataset / "sub-COIcontrol1/anat/sub-COIcontrol1_T1w.nii.gz").unlink()
+    (dataset / "sub-COIcontrol2/func/sub-COIcontrol2_task-rest_bold.nii.gz").unlink()
+    write_json({"RepetitionTime": 2.0}, dataset / "sub-HUHdepr1/func/sub-HUHdepr1_bold.json")
+    write_json({"RepetitionTime": 0}, dataset / "sub-HUHdepr2/func/sub-HUHdepr2_bold.json")
+    (dataset / "sub-HUHcontrol1/func/sub-HUHcontrol1_bold.json").write_text("{")
+    return dataset
+
+
+EXPECTED = {
+    "sub-COIdepr1": "dx is 'dperession', neither MDD nor HC",
+    "sub-COIdepr2": "centre is missing",
+    "sub-COIcontrol1": "no T1w image",
+    "sub-COIcontrol2": "no BOLD run with task-rest",
+    "sub-HUHdepr2": "RepetitionTime is 0",
+    "sub-HUHcontrol1": "cannot be read as JSON",
+    "sub-absent": "has no folder",
+    "sub-stranger": "has a folder in",
+}
+
+
+def test_every_problem_is_named_at_once_before_anything_runs(settings, spoilt):
+    with pytest.raises(CohortError) as refusal:
+        enrol(settings)
+
+    message = str(refusal.value)
+    assert "subjects cannot be used" in message
+    assert "source.on_problem" in message
+    for who, why in EXPECTED.items():
+        assert any(who in line and why in line for line in message.splitlines()), who
+
+
+def test_those_with_problems_can_be_excluded_and_keep_their_reasons(settings, spoilt):
+    for name in ("sub-HUHdepr3", "sub-HUHdepr4", "sub-HUHdepr5"):
+        add_subject(spoilt, name)
+    table = pd.read_csv(spoilt / "participants.tsv", sep="\t", dtype=str)
+    more = pd.DataFrame({"participant_id": [f"sub-HUHdepr{i}" for i in (3, 4, 5)]})
+    more = more.assign(centre="HUH", dx="depr", age="30")
+    pd.concat([table, more]).to_csv(spoilt / "participants.tsv", sep="\t", index=False)
+
+    enrolment = enrol(settings, on_problem="exclude")
+
+    found = reasons(enrolment)
+    for who, why in EXPECTED.items():
+        assert why in found[who]
+    assert "is 2 s, but at site HUH most have 2.5 s" in found["sub-HUHdepr1"]
+    assert set(enrolment.scans) == set(found.index[found == ""])
+    assert set(enrolment.scans) == {"sub-HUHcontrol2", *more["participant_id"]}
+    assert enrolment.sites == ["HUH"]
+    assert any("of 13 subjects cannot be used" in line for line in enrolment.notices)
+
+
+def test_everyone_excluded_is_in_the_cohort_and_its_flow(settings, dataset, tmp_path):
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    table.loc[0, "dx"] = table.loc[4, "centre"] = None
+    table.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    add_subject(dataset, "sub-stranger")
+    with open(dataset / "participants.tsv", "a") as file:
+        for who in ("sub-COIdepr9", "sub-HUHdepr9"):
+            add_subject(dataset, who)
+            file.write(f"{who}\t{who[4:7]}\tdepr\t30\n")
+
+    enrolment = enrol(settings, on_problem="exclude")
+    write_table(pd.DataFrame(enrolment.rows()), tmp_path / "all.tsv", index=False)
+    everybody = standard_participants(read_table(tmp_path / "all.tsv"), "site", "group", "all.tsv")
+    ok = {who: {"status": "ok"} for who in enrolment.scans}
+    limits = Limits(1, 1, 1, 0)
+    cohort = assemble_cohort(everybody, ok, GROUPS, enrolment.sites, limits, 0.5, 1)
+
+    why = cohort.set_index("participant_id")["exclusion"]
+    assert "dx is missing" in why["sub-COIdepr1"]
+    assert "centre is missing" in why["sub-HUHdepr1"]
+    assert "no row in" in why["sub-stranger"]
+    assert flow_table(cohort)["found"].sum() == 11
+
+
+def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset):
+    add_dataset(dataset, [*ROWS, ("sub-BD1", "COI", "bipolar", 50)])
+    (dataset / "sub-BD1/anat/sub-BD1_T1w.nii.gz").unlink()
+
+    enrolment = enrol(settings, group_values={"depr": "MDD", "control": "HC", "bipolar": "other"})
+
+    assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
+    assert len(enrolment.scans) == 8
+    assert any(
+        "1 subjects are left out: the group is not part" in line for line in enrolment.notices
+    )
+
+
+def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
+    add_dataset(dataset, [*ROWS, ("sub-KUT1", "KUT", "control", 50)])
+
+    enrolment = enrol(settings)
+
+    assert enrolment.sites == ["COI", "HUH"]
+    assert reasons(enrolment)["sub-KUT1"] == "site KUT lacks one of the groups"
+    assert "sub-KUT1" not in enrolment.scans
+    assert any("site KUT is left out: it has no MDD" in line for line in enrolment.notices)
+
+
+@pytest.fixture
+def two_datasets(settings, tmp_path):
+    rows = [("sub-01", "", "depr", 20), ("sub-02", "", "control", 30)]
+    for site in ("NSK", "OSL"):
+        add_dataset(tmp_path / site, rows)
+    return {site: str(tmp_path / site) for site in ("NSK", "OSL")}
+
+
+def test_a_dataset_per_site_gives_the_site_and_namesakes_are_refused(settings, two_datasets):
+    with pytest.raises(CohortError, match=r"2 subjects are in more than one dataset.*prefix_site"):
+        enrol(settings, dataset=two_datasets)
+
+
+def test_namesakes_can_be_told_apart_by_their_site(settings, two_datasets):
+    enrolment = enrol(settings, dataset=two_datasets, prefix_site=True)
+
+    assert enrolment.enrolled["participant_id"].tolist() == [
+        "sub-NSK01", "sub-NSK02", "sub-OSL01", "sub-OSL02",
+    ]  # fmt: skip
+    assert enrolment.scans["sub-OSL02"].bold.startswith(two_datasets["OSL"])
+    assert len(enrolment.tables) == 2
+
+
+def test_a_table_of_participants_elsewhere_is_found_by_site(settings, two_datasets, tmp_path):
+    for site, root in two_datasets.items():
+        (tmp_path / f"{site}.tsv").write_bytes((tmp_path / root / "participants.tsv").read_bytes())
+        (tmp_path / root / "participants.tsv").unlink()
+
+    enrolment = enrol(
+        settings, dataset=two_datasets, prefix_site=True, participants=f"{tmp_path}/{{site}}.tsv"
+    )
+
+    assert len(enrolment.scans) == 4
+
+
+@pytest.fixture
+def shared_table(two_datasets, tmp_path):
+    """Write one table for two datasets that have two subjects each, 1 and 2, and 3 and 4."""
+    for i, (site, old) in enumerate([(s, o) for s in two_datasets for o in ("01", "02")]):
+        shutil.rmtree(tmp_path / site / f"sub-{old}")
+        add_subject(tmp_path / site, f"sub-{i + 1}")
+    rows = [(f"sub-{i + 1}", "NSK" if i < 2 else "OSL", dx) for i, dx in enumerate(DX * 2)]
+    table = pd.DataFrame(rows, columns=["participant_id", "centre", "dx"])
+    table.to_csv(tmp_path / "all.tsv", sep="\t", index=False)
+    return {"dataset": two_datasets, "participants": str(tmp_path / "all.tsv")}
+
+
+def test_of_a_table_for_several_datasets_each_takes_its_rows(settings, shared_table):
+    enrolment = enrol(settings, **shared_table)
+
+    assert enrolment.enrolled["site"].tolist() == ["NSK", "NSK", "OSL", "OSL"]
+    assert sorted(enrolment.scans) == ["sub-1", "sub-2", "sub-3", "sub-4"]
+
+
+def test_rows_of_a_shared_table_that_no_dataset_has_are_listed(settings, shared_table, tmp_path):
+    with open(tmp_path / "all.tsv", "a") as file:
+        file.write("sub-5\tKUT\tdepr\nsub-6\t\tdepr\n")
+    add_subject(tmp_path / "OSL", "sub-6")
+
+    enrolment = enrol(settings, **shared_table, on_problem="exclude")
+
+    why = reasons(enrolment)
+    assert why["sub-5"] == "site KUT has no dataset in source.dataset"
+    assert "centre is missing" in why["sub-6"]
+    assert len(why) == 6
+    with pytest.raises(CohortError, match=r"1 of 6 subjects cannot be used"):
+        enrol(settings, **shared_table)
+
+
+def test_namesakes_in_a_shared_table_can_be_told_apart(settings, two_datasets, tmp_path):
+    rows = [f"0{i}\t{site}\t{DX[i - 1]}" for site in two_datasets for i in (1, 2)]
+    (tmp_path / "all.tsv").write_text("\n".join(["participant_id\tcentre\tdx", *rows]))
+
+    enrolment = enrol(
+        settings, dataset=two_datasets, prefix_site=True, participants=str(tmp_path / "all.tsv")
+    )
+
+    assert sorted(enrolment.scans) == ["sub-NSK01", "sub-NSK02", "sub-OSL01", "sub-OSL02"]
+
+
+def test_a_shared_table_without_sites_is_refused(settings, shared_table):
+    with pytest.raises(CohortError, match=r"column site is missing; .*give a table per site"):
+        enrol(settings, **shared_table, site_column="site")
+
+
+def test_a_table_without_the_sites_column_is_refused_with_both_remedies(settings):
+    with pytest.raises(CohortError, match=r"column site is missing; .*centre.*source\.dataset: \{"):
+        enrol(settings, site_column="site")
+
+
+def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
+    settings["preproc"]["clean"]["band_hz"] = [0.01, 0.2]
+
+    with pytest.raises(ConfigError, match=r"my\.yaml: preproc\.clean\.band_hz reaches 0\.2 .*COI"):
+        enrol(settings)
+
+
+def test_groups_and_sites_may_be_numbers(settings, dataset):
+    codes = {"depr": 2, "control": 0, "COI": "01", "HUH": "02"}
+    add_dataset(dataset, [(who, codes[site], codes[dx], age) for who, site, dx, age in ROWS])
+
+    enrolment = enrol(settings, group_values=yaml.safe_load("{2: MDD, 0: HC}"))
+
+    assert len(enrolment.scans) == 8
+    assert enrolment.sites == ["01", "02"]

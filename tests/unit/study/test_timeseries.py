@@ -1,0 +1,56 @@
+"""Series are labelled by the ROI table and refused where they cannot be used."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from notears_pfl.errors import SignalError
+from notears_pfl.study.timeseries import checked_series, labelled_series
+
+ROIS, SELECTED = ["A", "B", "C", "D"], ["B", "D"]
+
+
+def test_as_many_columns_as_regions_are_all_of_them(rng):
+    values = rng.normal(size=(10, 4))
+
+    series = labelled_series(values, ROIS, SELECTED)
+
+    assert series.columns.tolist() == ROIS
+    np.testing.assert_array_equal(series["C"], values[:, 2])
+
+
+def test_as_many_columns_as_selected_are_those(rng):
+    assert labelled_series(rng.normal(size=(10, 2)), ROIS, SELECTED).columns.tolist() == SELECTED
+
+
+@pytest.mark.parametrize("shape", [(10, 3), (10,), (2, 3, 4), (4, 10)])
+def test_any_other_shape_is_refused(rng, shape):
+    with pytest.raises(SignalError, match=r"volumes by 4 regions, or by the 2 selected"):
+        labelled_series(rng.normal(size=shape), ROIS, SELECTED)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda s: s.drop(columns="B"), r"1 selected regions have no column \(B\)"),
+        (lambda s: s.iloc[:0], r"the series have no volumes"),
+        (
+            lambda s: s.assign(B=["#DIV/0!", *map(str, range(9))]),
+            r"1 selected regions have text where numbers were needed \(B; '#DIV/0!' in B\)",
+        ),
+        (lambda s: s.astype(str), r"2 selected regions have text where numbers were needed"),
+        (lambda s: s.assign(D=np.nan), r"1 selected regions have missing or infinite values \(D\)"),
+        (lambda s: s.assign(B=1.0, D=2.0), r"2 selected regions do not vary \(B, D\)"),
+    ],
+)
+def test_a_selected_region_must_be_there_finite_and_vary(rng, spoil, message):
+    series = pd.DataFrame(rng.normal(size=(10, 4)), columns=ROIS)
+
+    with pytest.raises(SignalError, match=message):
+        checked_series(spoil(series), SELECTED)
+
+
+def test_a_region_that_is_not_selected_may_be_bad(rng):
+    series = pd.DataFrame(rng.normal(size=(10, 4)), columns=ROIS).assign(A=0.0, C=np.nan)
+
+    assert checked_series(series, SELECTED) is series
