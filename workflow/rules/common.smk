@@ -37,3 +37,26 @@ def code_of(script):
 def of_all(pattern):
     """Files of all subjects, as an input function: Snakemake hashes a list once for each item."""
     return lambda _: expand(pattern, subject=PLAN.subjects)
+
+
+def subject_files(wildcards):
+    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    subjects = PLAN.subjects_at(wildcards.site)
+    return {
+        kind: expand(path, subject=subjects) for kind, path in SUBJECT_FILES.items()
+    }
+
+
+def participants_of(wildcards):
+    """Participants of a site, in the order of their files."""
+    return [f"sub-{subject}" for subject in PLAN.subjects_at(wildcards.site)]
+
+
+def picture_of(site, kind):
+    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
+    return report(
+        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
+        caption=f"../report/network_{kind}.rst",
+        category="Networks",
+        labels={"figure": kind, "site": site, "group": "{group}"},
+    )

@@ -37,29 +37,6 @@ if PLAN.source.has_anatomy:
     }
 
 
-def subject_files(wildcards):
-    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
-    subjects = PLAN.subjects_at(wildcards.site)
-    return {
-        kind: expand(path, subject=subjects) for kind, path in SUBJECT_FILES.items()
-    }
-
-
-def participants_of(wildcards):
-    """Participants of a site, in the order of their files."""
-    return [f"sub-{subject}" for subject in PLAN.subjects_at(wildcards.site)]
-
-
-def picture_of(site, kind):
-    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
-    return report(
-        f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
-        caption=f"../report/network_{kind}.rst",
-        category="Networks",
-        labels={"figure": kind, "site": site, "group": "{group}"},
-    )
-
-
 rule report_cohort:
     input:
         cohort=rules.cohort.output.participants,
