@@ -20,7 +20,7 @@ from nilearn.image import clean_img
 from nilearn.maskers import NiftiLabelsMasker
 
 from notears_pfl.geometry import centred_affine
-from notears_pfl.io.template import load_template
+from notears_pfl.preproc.template import load_template
 from notears_pfl.preproc.anatomical import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.clean import clean_signals

@@ -22,11 +22,11 @@ import pandas as pd
 import yaml
 
 from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.io.template import load_template
-from notears_pfl.phantom.brain import Head, template_head, to_template
-from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
-from notears_pfl.phantom.protocol import Protocol, site_protocol
-from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
+from notears_pfl.preproc.template import load_template
+from notears_pfl.phantom.head import Head, template_head, to_template
+from notears_pfl.phantom.true_networks import NetworkOptions, draw_edges, over_all_regions, true_network
+from notears_pfl.phantom.cohort import Protocol, site_protocol
+from notears_pfl.phantom.scan import Scan, SubjectOptions, scan_subject
 from notears_pfl.preproc.anatomical import Anatomy, prepare_anatomy
 from notears_pfl.preproc.clean import clean_signals
 from notears_pfl.preproc.confounds import friston24
@@ -40,7 +40,7 @@ from notears_pfl.preproc.options import (
 )
 from notears_pfl.preproc.quality import displacement_power
 from notears_pfl.preproc.realign import Motion, estimate_motion
-from notears_pfl.preproc.rigid import rigid_parameters
+from notears_pfl.geometry import rigid_parameters
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import smoother
 from notears_pfl.preproc.style import clean_options, functional_options, smooth_options

@@ -26,8 +26,8 @@ import pandas as pd
 import yaml
 from scipy.stats import spearmanr, t
 
-from notears_pfl.phantom.motion import MotionOptions, artefact_courses, random_motion
-from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
+from notears_pfl.phantom.movement import MotionOptions, artefact_courses, random_motion
+from notears_pfl.phantom.true_networks import NetworkOptions, draw_edges, over_all_regions, true_network
 from notears_pfl.phantom.scanner import PATTERN_MM
 from notears_pfl.phantom.signals import SignalOptions, draw_series
 from notears_pfl.preproc.clean import clean_signals

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from notears_pfl.io.images import read_image, read_volume, write_image
-from notears_pfl.io.template import load_template
+from notears_pfl.preproc.template import load_template
 from notears_pfl.preproc.anatomical import (
     Anatomy,
     BrainTemplate,

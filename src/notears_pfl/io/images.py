@@ -1,12 +1,13 @@
-"""Read and write NIfTI images."""
+"""Read and write NIfTI images, and write slices of them."""
 
 import gzip
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nibabel as nib
 import numpy as np
@@ -138,6 +139,12 @@ def write_image(
     image.header.set_slope_inter(factor, 0)
     with whole_file(path) as temporary:
         nib.save(image, temporary)
+
+
+def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
+    """Write ``arrays`` by name as a compressed NPZ, the same bytes every time."""
+    with whole_file(path) as temporary:
+        np.savez_compressed(temporary, **arrays)
 
 
 def _chunks(path: str | Path) -> Iterator[bytes]:

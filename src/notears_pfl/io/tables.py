@@ -1,6 +1,6 @@
 """Read and write the tables that travel between rules."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,21 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
         raise TableError(msg) from error
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
     return table.assign(**_text(path, named)) if named else table
+
+
+def read_confounds(path: str | Path, numbers: Sequence[str]) -> pd.DataFrame:
+    """Read fMRIPrep's confounds; those of the columns ``numbers`` that it has must be numeric."""
+    table = read_table(path)
+    for name in [name for name in numbers if name in table]:
+        wrong = table[name].notna() & pd.to_numeric(table[name], errors="coerce").isna()
+        if wrong.any():
+            row = int(wrong.to_numpy().argmax())
+            msg = (
+                f"{path} row {row + 1}: {name} must be a number; found {table[name].iloc[row]!r}. "
+                "Copy the file from fMRIPrep again."
+            )
+            raise TableError(msg)
+    return table
 
 
 def _text(path: str | Path, columns: list[Any]) -> pd.DataFrame:

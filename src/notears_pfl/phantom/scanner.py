@@ -7,9 +7,9 @@ import numpy as np
 from scipy.ndimage import affine_transform, binary_dilation, gaussian_filter, spline_filter
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.phantom.brain import Head, sample, to_template
-from notears_pfl.phantom.motion import artefact_courses
-from notears_pfl.phantom.protocol import Protocol
+from notears_pfl.phantom.cohort import Protocol
+from notears_pfl.phantom.head import Head, sample, to_template
+from notears_pfl.phantom.movement import artefact_courses
 from notears_pfl.phantom.signals import Series
 
 # Middle of the brain in the template, mm, left to right and back to front.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import DatasetError
-from notears_pfl.io.aal import fetch_aal
+from notears_pfl.roi.atlas import fetch_aal
 
 LABELS = """<atlas><data>
 <label><index>2001</index><name>Precentral_L</name></label>

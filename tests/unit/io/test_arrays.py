@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from notears_pfl.io.arrays import write_arrays
+from notears_pfl.io.images import write_arrays
 
 
 def test_arrays_come_back_with_their_names_and_types(tmp_path):

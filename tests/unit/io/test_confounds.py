@@ -3,7 +3,7 @@
 import pytest
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.confounds import read_confounds
+from notears_pfl.io.tables import read_confounds
 
 
 @pytest.fixture

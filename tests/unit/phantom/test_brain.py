@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.io.template import load_template
-from notears_pfl.phantom.brain import (
+from notears_pfl.preproc.template import load_template
+from notears_pfl.phantom.head import (
     CSF_MM,
     FIELD_VOXEL_MM,
     SCALP_MM,

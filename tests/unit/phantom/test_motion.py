@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from notears_pfl.phantom.motion import MotionOptions, artefact_courses, random_motion
+from notears_pfl.phantom.movement import MotionOptions, artefact_courses, random_motion
 
 STILL = MotionOptions(drift_mm=0, drift_deg=0, spikes=0, spike_mm=0, spike_deg=0, subject_spread=0)
 

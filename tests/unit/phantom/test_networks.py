@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from notears_pfl.phantom.networks import (
+from notears_pfl.phantom.true_networks import (
     NetworkOptions,
     draw_edges,
     over_all_regions,

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from notears_pfl.phantom.subject import scan_subject, truth_sidecar
+from notears_pfl.phantom.scan import scan_subject, truth_sidecar
 from notears_pfl.seeds import stream
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.preproc.rigid import rigid_parameters
+from notears_pfl.geometry import rigid_parameters
 
 
 def test_parameters_survive_the_matrix(rng):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.smooth import smooth
-from notears_pfl.roi.checks import check_coverage, check_variance
+from notears_pfl.preproc.clean import check_coverage, check_variance
 from notears_pfl.roi.extract import roi_coverage, roi_weights
 
 SMOOTH = partial(smooth, voxel_mm=np.full(3, 3.0), fwhm_mm=6.0, kernel="spm")

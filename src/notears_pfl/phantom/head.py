@@ -1,8 +1,8 @@
-"""The phantom's head in template space, and each subject's own shape of it.
+"""The phantom's head in template space, and the deformation of each subject.
 
 The brain is the MNI152 template; skull, scalp, face and neck are shells and an ellipsoid around
-it, drawn so that brain extraction has work to do. A subject's head coordinates h map to the
-template by p = h + u(h), with u a smooth displacement on a coarse grid.
+it, so that brain extraction has work to do. A subject's head coordinates h map to the template by
+p = h + u(h), with u a smooth displacement on a coarse grid.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates
 from scipy.spatial import KDTree
 
-from notears_pfl.geometry import centred_affine, grid_points, transform
-
-FWHM_PER_SIGMA = np.sqrt(8 * np.log(2))
+from notears_pfl.geometry import FWHM_PER_SIGMA, centred_affine, grid_points, transform
 
 # Outer limits of the shells around the brain, mm from its surface.
 CSF_MM, SKULL_MM, SCALP_MM = 2.5, 8.0, 14.0
@@ -29,7 +27,7 @@ BOLD_INTENSITY = {"grey": 1.0, "white": 0.85, "csf": 1.3, "skull": 0.1, "scalp":
 # Resolution at which the template is used.
 TEMPLATE_MM = 2
 
-# The deformation lives on this grid: much finer than it is smooth, and small on disk.
+# Grid of the deformation: much finer than its smoothness, and small on disk.
 FIELD_VOXEL_MM = 8.0
 FIELD_SHAPE = (32, 36, 34)
 FIELD_CENTRE_MM = np.array([0.0, -18.0, 0.0])
@@ -37,7 +35,7 @@ FIELD_CENTRE_MM = np.array([0.0, -18.0, 0.0])
 
 @dataclass(frozen=True)
 class Head:
-    """Images of one head on one grid, all of shape (nx, ny, nz), and the grid's affine."""
+    """Images of one head, all of shape (nx, ny, nz) on one grid, and the grid's affine."""
 
     t1w: np.ndarray
     bold: np.ndarray

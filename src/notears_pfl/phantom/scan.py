@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from notears_pfl.geometry import rigid_matrix
-from notears_pfl.phantom.brain import AnatomyOptions, Head, random_deformation, random_rigid
-from notears_pfl.phantom.motion import MotionOptions, random_motion
-from notears_pfl.phantom.protocol import Protocol
+from notears_pfl.phantom.cohort import Protocol
+from notears_pfl.phantom.head import AnatomyOptions, Head, random_deformation, random_rigid
+from notears_pfl.phantom.movement import MotionOptions, random_motion
 from notears_pfl.phantom.scanner import (
     ScannerOptions,
     acquire_bold,

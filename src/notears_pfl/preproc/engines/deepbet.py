@@ -1,20 +1,24 @@
-"""Brain extraction by deepbet, a neural network, for those who have it.
+"""deepbet: brain extraction by a neural network.
 
-It is not part of the default installation: PyTorch, which it needs, weighs gigabytes.
+It is not part of the default installation: PyTorch, which it needs, takes gigabytes.
 """
 
 import importlib
+from pathlib import Path
 
 import nibabel as nib
 import numpy as np
 from numpy.typing import NDArray
 
 from notears_pfl.errors import ConfigError
-from notears_pfl.preproc.rigid import Floats
+from notears_pfl.geometry import Floats
+from notears_pfl.preproc.engines.program import program
 
 
-def find_brain(t1w: Floats, affine: Floats) -> NDArray[np.bool_]:
-    """Brain mask of ``t1w`` (x, y, z), on its own grid; on the processor, never a graphics card."""
+@program("brain", "deepbet")
+def find_brain(folder: Path, t1w: Floats, affine: Floats) -> NDArray[np.bool_]:
+    """Brain mask of a T1w image; on the processor, never on a graphics card."""
+    del folder  # deepbet takes and returns images, not files
     try:
         deepbet = importlib.import_module("deepbet.bet")
     except ModuleNotFoundError as error:

@@ -1,13 +1,12 @@
-"""How a head moves during a scan, and the intensity artefact that follows it."""
+"""Head movement during a scan, and the intensity artefact that follows it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-# Columns of a table of movement: translations in mm, rotations in radians.
-COLUMNS = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
-# Slow movement is a random walk smoothed over this many volumes; a spike fades over these.
+# Slow movement is a random walk smoothed over DRIFT_SMOOTHNESS volumes; a spike fades over
+# SPIKE_DECAY volumes.
 DRIFT_SMOOTHNESS, SPIKE_DECAY = 4.0, 1.5
 
 
