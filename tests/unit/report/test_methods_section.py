@@ -3,28 +3,17 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.preproc.methods import (
-    anatomical_methods,
-    clean_methods,
-    functional_methods,
-    with_programs,
-)
-from notears_pfl.preproc.options import (
-    FRISTON_24,
-    MOTION,
-    CleanOptions,
-    FunctionalOptions,
-    NormaliseOptions,
-    SmoothOptions,
-)
+from notears_pfl.acquisition import MOTION
+from notears_pfl.preproc.clean import FRISTON_24, CleanOptions, clean_methods
+from notears_pfl.preproc.engines.ants import normalise as by_ants
+from notears_pfl.preproc.engines.spm import normalise as by_spm
+from notears_pfl.preproc.normalise import NormaliseOptions, normalise_sentence
 from notears_pfl.report.sections.methods import BEHIND_STEPS, methods_section, step_sentences
 
 from .toy import toy_findings
 
-RUN = {"voxel_mm": 3.0, "slice_reference_time": 1.0}
 STEPS = {
-    **anatomical_methods(NormaliseOptions(), already_stripped=False),
-    **functional_methods(FunctionalOptions(), SmoothOptions(), RUN, "AAL"),
+    "normalise": normalise_sentence(NormaliseOptions()),
     **clean_methods(CleanOptions(order="dparsf"), list(FRISTON_24)),
     **clean_methods(CleanOptions(order="simultaneous"), list(FRISTON_24)),
 }
@@ -104,11 +93,12 @@ def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
 
 
 def test_the_template_is_cited_where_it_was_used():
-    by_spm = with_programs(STEPS, {"normalise": "spm"})
+    def with_program(program):
+        return {**STEPS, "normalise": normalise_sentence(NormaliseOptions(), program.name)}
 
     assert "(Fonov et al. 2011)" in preprocessing(STEPS)
-    assert "(Fonov et al. 2011)" in preprocessing(with_programs(STEPS, {"normalise": "ants"}))
-    assert "Fonov" not in preprocessing(by_spm)
+    assert "(Fonov et al. 2011)" in preprocessing(with_program(by_ants))
+    assert "Fonov" not in preprocessing(with_program(by_spm))
 
 
 def test_six_parameters_of_motion_are_not_fristons():

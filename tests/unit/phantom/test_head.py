@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.preproc.template import load_template
 from notears_pfl.phantom.head import (
     CSF_MM,
     FIELD_VOXEL_MM,
@@ -22,6 +21,7 @@ from notears_pfl.phantom.head import (
     template_head,
     to_template,
 )
+from notears_pfl.preproc.template import load_template
 
 ANATOMY = AnatomyOptions(
     deformation_mm=2.5, deformation_fwhm_mm=45, size_percent=3, offset_mm=4, offset_deg=3,

@@ -1,22 +1,19 @@
-"""The anatomical half asks the engines that were chosen, and only for what is left to do."""
-
-from dataclasses import replace
+"""The T1w steps use the programs that were chosen, and ask them only for what is needed."""
 
 import numpy as np
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.anatomical import AnatomicalSteps, prepare_anatomy
+from notears_pfl.preproc.anatomy import anatomical_methods, prepare_anatomy
 from notears_pfl.preproc.cautions import unlisted_figures
-from notears_pfl.preproc.methods import anatomical_methods
-from notears_pfl.preproc.options import NormaliseOptions
-from notears_pfl.preproc.resample import Grid, downsample
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation
+from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.resample import Grid, Normalisation, downsample
+from notears_pfl.preproc.template import BrainTemplate
 
 from .toy import toy_head
 
 
-def in_place(t1w, affine, template, template_affine, options):
+def in_place(t1w, affine, template, template_affine):
     """Stand for a normalisation of a brain that lies on the template already."""
     grid = Grid(template.shape, template_affine)
     return Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
@@ -35,13 +32,13 @@ def head():
     return noisy, affine, brain, tissues, BrainTemplate(t1w * brain, grey, white, brain, affine)
 
 
-STEPS = AnatomicalSteps(normalise=in_place)
+OPTIONS, PROGRAMS = NormaliseOptions(), {"normalise": in_place}
 
 
 def test_brain_tissues_and_quality_of_a_head(head):
     t1w, affine, brain, tissues, template = head
 
-    anatomy = prepare_anatomy(t1w, affine, template, NormaliseOptions(), STEPS)
+    anatomy = prepare_anatomy(t1w, affine, template, OPTIONS, PROGRAMS)
 
     overlap = 2 * np.count_nonzero(anatomy.brain & brain) / (anatomy.brain.sum() + brain.sum())
     assert overlap > 0.95
@@ -59,27 +56,27 @@ def test_brain_tissues_and_quality_of_a_head(head):
 
 def test_no_engine_is_asked_to_extract_a_brain_that_comes_alone(head):
     t1w, affine, brain, _, template = head
-    steps = replace(STEPS, find_brain=refuse)
+    programs = {**PROGRAMS, "brain": refuse}
 
-    anatomy = prepare_anatomy(t1w * brain, affine, template, NormaliseOptions(), steps)
+    anatomy = prepare_anatomy(t1w * brain, affine, template, OPTIONS, programs)
 
     assert anatomy.quality["already_stripped"]
     assert np.mean(anatomy.brain == brain) > 0.99
     with pytest.raises(AssertionError, match="nobody should"):
-        prepare_anatomy(t1w, affine, template, NormaliseOptions(), steps)
+        prepare_anatomy(t1w, affine, template, OPTIONS, programs)
 
 
 def test_a_brain_on_a_background_of_nan_is_taken_for_an_extracted_one(head):
     t1w, affine, brain, _, template = head
     masked = np.where(brain, t1w, np.nan)
 
-    anatomy = prepare_anatomy(masked, affine, template, NormaliseOptions(), STEPS)
+    anatomy = prepare_anatomy(masked, affine, template, OPTIONS, PROGRAMS)
 
     assert anatomy.quality["already_stripped"]
     assert anatomy.quality["background_was_nan"]
     assert np.mean(anatomy.brain == brain) > 0.99
     assert np.isfinite(anatomy.t1w).all()
-    told = anatomical_methods(NormaliseOptions(), True, background_was_nan=True)["brain"]
+    told = anatomical_methods(OPTIONS, anatomy.quality, {})["brain"]
     assert "with zero for its missing background" in told
 
 
@@ -98,23 +95,45 @@ def test_other_values_that_are_not_finite_are_refused_with_counts(head, where, v
     spoilt[where] = value
 
     with pytest.raises(SignalError, match=message):
-        prepare_anatomy(spoilt, affine, template, NormaliseOptions(), STEPS)
+        prepare_anatomy(spoilt, affine, template, OPTIONS, PROGRAMS)
 
 
 def test_the_chosen_engines_give_mask_and_tissues(head):
     t1w, affine, brain, _, template = head
 
-    def all_grey(image, _affine, inside, _model, priors):
+    def all_grey(image, _affine, inside):
         assert not image[~inside].any()
-        assert priors.shape == (3, np.count_nonzero(inside))
         return np.array([0.0, 1.0, 0.0])[:, None] * np.ones(np.count_nonzero(inside))
 
-    steps = replace(STEPS, find_brain=lambda *_: brain, find_tissues=all_grey)
+    programs = {**PROGRAMS, "brain": lambda *_: brain, "tissues": all_grey}
 
-    anatomy = prepare_anatomy(t1w, affine, template, NormaliseOptions(), steps)
+    anatomy = prepare_anatomy(t1w, affine, template, OPTIONS, programs)
 
     np.testing.assert_array_equal(anatomy.brain, brain)
     assert not anatomy.tissues[[0, 2]].any()
     assert anatomy.tissues[1].sum() * np.prod(anatomy.grid.voxel_mm) == pytest.approx(
         brain.sum() * 27, rel=0.05
     )
+
+
+FOUND = {"already_stripped": False, "background_was_nan": False}
+
+
+def test_the_methods_name_the_programs_that_ran_and_leave_our_own_steps():
+    ours = anatomical_methods(OPTIONS, FOUND, {})
+    programs = {"bias": "N4 of ANTs", "brain": "deepbet", "normalise": "SPM"}
+
+    told = anatomical_methods(OPTIONS, FOUND, programs)
+
+    assert told["brain"] == "The brain was extracted from the T1w image by deepbet."
+    assert told["bias"].endswith("bias by N4 of ANTs.")
+    assert "greedy" in ours["normalise"]
+    assert "greedy" not in told["normalise"]
+    assert told["tissues"] == ours["tissues"]
+    assert "bias" not in ours
+
+
+def test_the_methods_say_that_a_brain_came_extracted():
+    told = anatomical_methods(OPTIONS, {**FOUND, "already_stripped": True}, {})
+
+    assert "already skull-stripped and was used as it is" in told["brain"]

@@ -1,18 +1,18 @@
-"""A run that is in MNI space already gives the ROI series of the run that was brought there."""
+"""A run that fMRIPrep normalised gives the ROI series of the run that we normalised."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.cautions import unlisted_figures, with_cautions
-from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.normalised import non_steady_volumes, prepare_normalised_run
-from notears_pfl.preproc.options import MOTION
-from notears_pfl.preproc.quality import displacement_power
+from notears_pfl.preproc.clean import friston24
+from notears_pfl.preproc.fmriprep import non_steady_volumes, prepare_fmriprep_run
+from notears_pfl.preproc.realign import displacement_power
 
-from .test_functional import TR, means_of, run_of, scan  # noqa: F401
+from .test_run import TR, means_of, run_of, scan  # noqa: F401
 from .toy import toy_head
 
 N_EARLY = 3
@@ -41,7 +41,7 @@ def prepared(derivatives, **changes):
     image, affine, confounds = derivatives
     _, t1w_affine, brain, _ = toy_head()
     values = {"bold": image, "confounds": confounds, "n_dropped": N_EARLY} | changes
-    return prepare_normalised_run(
+    return prepare_fmriprep_run(
         values["bold"], affine, TR, values["confounds"], (brain, t1w_affine), values["n_dropped"]
     )
 
@@ -98,8 +98,8 @@ def test_volumes_and_confounds_are_dropped_together(derivatives):
     [
         (lambda c: c.drop(columns="rot_x"), r"have no rot_x"),
         (lambda c: c.iloc[1:], r"rows, the run \d+ volumes"),
-        (lambda c: c.assign(trans_x=np.nan), "motion parameters that are missing"),
-        (lambda c: c.assign(rot_z=2.5), "Rotations reach 2.5, but are meant in radians"),
+        (lambda c: c.assign(trans_x=np.nan), "Some motion parameters .* are missing"),
+        (lambda c: c.assign(rot_z=2.5), "Rotations reach 2.5, but must be in radians"),
     ],
 )
 def test_confounds_that_do_not_fit_are_refused(derivatives, edit, message):
@@ -112,5 +112,5 @@ def test_an_image_that_is_elsewhere_is_refused(derivatives):
     away = affine.copy()
     away[0, 3] += 1000
 
-    with pytest.raises(SignalError, match="do not meet"):
+    with pytest.raises(SignalError, match="does not overlap"):
         prepared((image, away, confounds))

@@ -9,17 +9,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from notears_pfl.geometry import rigid_matrix
-from notears_pfl.preproc.template import load_template
+from notears_pfl.geometry import rigid_matrix, rigid_parameters
+from notears_pfl.phantom.cohort import site_protocol
 from notears_pfl.phantom.head import random_deformation, template_head
 from notears_pfl.phantom.movement import random_motion
-from notears_pfl.phantom.cohort import site_protocol
+from notears_pfl.phantom.scan import SubjectOptions
 from notears_pfl.phantom.scanner import acquire_bold, bold_affine, bold_scene
 from notears_pfl.phantom.signals import draw_series
-from notears_pfl.phantom.scan import SubjectOptions
-from notears_pfl.preproc.options import RealignOptions
-from notears_pfl.preproc.realign import estimate_motion
-from notears_pfl.geometry import rigid_parameters
+from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.template import load_template
 from notears_pfl.seeds import stream
 
 ROOT = Path(__file__).parents[3]

@@ -1,30 +1,32 @@
-"""Planted signals of a moving head come out of the functional half, each from its region."""
+"""Planted signals of a moving head come out of the BOLD steps, each from its region."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 import pytest
 import yaml
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter1d
 
-from notears_pfl.errors import SignalError
+from notears_pfl.errors import ImageError, SignalError
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.preproc.clean import clean_signals
+from notears_pfl.io.images import write_image
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.preproc import run as run_module
+from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.coregister import Coregistration
-from notears_pfl.preproc.functional import OWN, FunctionalSteps, prepare_run
-from notears_pfl.preproc.options import (
-    CleanOptions,
-    FunctionalOptions,
-    RealignOptions,
-    SmoothOptions,
+from notears_pfl.preproc.realign import RealignOptions, estimate_motion
+from notears_pfl.preproc.resample import Grid, Normalisation
+from notears_pfl.preproc.run import (
+    RunOptions,
+    preprocess_run,
+    preprocess_volumes,
+    run_methods,
+    run_options,
 )
-from notears_pfl.preproc.realign import Motion, estimate_motion
-from notears_pfl.preproc.resample import Grid
-from notears_pfl.preproc.smooth import smoother
-from notears_pfl.preproc.style import functional_options
-from notears_pfl.preproc.warp import Normalisation
+from notears_pfl.preproc.smooth import SmoothOptions, smoother
 from notears_pfl.roi.extract import roi_means
 
 from .toy import CENTRE_MM, left_handed, toy_brain_radius, toy_head, toy_tissues
@@ -71,15 +73,17 @@ def scan():
     return bold, affine, slice_times, motion[DROPPED:], truth
 
 
-def run_of(scan, steps=OWN, **changes):
+def run_of(scan, programs=None, **changes):
     bold, affine, slice_times, _, _ = scan
     _, t1w_affine, brain, tissues = toy_head()
     grid = Grid(brain.shape, t1w_affine)
     identity = Normalisation(np.zeros((*grid.shape, 3), np.float32), grid, np.eye(4))
-    paper = FunctionalOptions(drop_volumes=DROPPED, motion_from="slice_timed")
+    paper = RunOptions(drop_volumes=DROPPED, motion_from="slice_timed")
     options = replace(paper, **changes)
     mask = (brain, t1w_affine)
-    return prepare_run(bold, affine, TR, slice_times, tissues, grid, identity, mask, options, steps)
+    return preprocess_volumes(
+        bold, affine, TR, slice_times, tissues, grid, identity, mask, options, programs
+    )
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +112,7 @@ def test_each_region_shows_its_own_signal(scan, run):
 
 def test_the_modern_style_estimates_on_raw_volumes_and_resamples_shifted_ones(scan, run):
     settings = yaml.safe_load((ROOT / "config/config.yaml").read_text())["preproc"]
-    options = functional_options({**settings, "style": "modern", "drop_volumes": DROPPED})
+    options = run_options({**settings, "style": "modern", "drop_volumes": DROPPED})
 
     modern = run_of(scan, **vars(options))
 
@@ -147,7 +151,7 @@ def test_slice_timing_brings_signals_to_the_reference_time(scan, run):
 def test_cleaning_the_means_equals_the_means_of_the_cleaned_smoothed_image(run):
     options, motion = CleanOptions(), run.motion.parameters
     means, labels = means_of(run)
-    voxelwise = run.cleaned(SmoothOptions(), motion, TR, options)
+    voxelwise = run.image(clean_signals(run.smoothed(SmoothOptions()), motion, TR, options))
 
     cleaned = clean_signals(means, motion, TR, options)
     for code in range(1, 9):
@@ -179,12 +183,12 @@ def test_a_run_without_structure_fails_its_subject(scan, spoil, message):
         ),
     ],
 )
-def test_a_registration_that_misses_the_brain_fails_the_subject(scan, found, message):
-    still = Motion(np.zeros((N_VOLUMES - DROPPED, 6)), np.ones(N_VOLUMES - DROPPED, bool))
-    steps = FunctionalSteps(estimate_motion=lambda *_: still, coregister=lambda *_: found)
+def test_a_registration_that_misses_the_brain_fails_the_subject(scan, found, message, monkeypatch):
+    still = {"realign": lambda *_: np.zeros((N_VOLUMES - DROPPED, 6))}
+    monkeypatch.setattr(run_module, "coregister", lambda *_: found)
 
     with pytest.raises(SignalError, match=message):
-        run_of(scan, steps, slice_timing=False)
+        run_of(scan, still, slice_timing=False)
 
 
 def test_tissue_signals_and_figures_are_those_of_the_run(run):
@@ -195,3 +199,75 @@ def test_tissue_signals_and_figures_are_those_of_the_run(run):
     assert figures["brain_coverage"] > 0.95
     assert 0.02 < figures["mean_fd_power_mm"] < 1
     assert figures["bold_t1w_agreement"] > 0.7
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Give the paths of a run and its sidecar; what follows is never read."""
+    write_json({"RepetitionTime": 2.5}, tmp_path / "bold.json")
+    return {"bold": tmp_path / "bold.nii", "sidecar": tmp_path / "bold.json"}
+
+
+def test_a_run_that_does_not_tell_left_from_right_is_refused(files):
+    nib.save(nib.Nifti1Image(np.ones((4, 4, 4, 9), np.float32), None), files["bold"])
+
+    with pytest.raises(ImageError, match=r"bold\.nii: a stored orientation was needed"):
+        preprocess_run(files, np.eye(4), {"slice_timing": False})
+
+
+def test_a_header_that_contradicts_the_sidecar_is_refused_with_both(files):
+    write_image(np.ones((4, 4, 4, 9), np.float32), np.eye(4), files["bold"], repetition_time=2.0)
+
+    with pytest.raises(SignalError, match=r"is 2 s in .*bold\.nii, but 2\.5 s in .*bold\.json"):
+        preprocess_run(files, np.eye(4), {"slice_timing": False})
+
+
+FIGURES = {"voxel_mm": 3.0, "slice_reference_time": 1.1875}
+
+
+def test_the_methods_tell_the_steps_with_their_numbers():
+    options = RunOptions(motion_from="slice_timed")
+
+    told = run_methods(options, SmoothOptions(), FIGURES, {})
+
+    assert told["drop_volumes"] == "The first 10 volumes were discarded."
+    assert "1.188 s" in told["slice_timing"]
+    assert "6 mm FWHM (spm kernel, effectively 6.66 mm)" in told["smooth"]
+    assert "the slice-timed volumes" in told["realign"]
+
+
+def test_the_methods_tell_what_was_not_done():
+    figures = {**FIGURES, "slice_reference_time": None}
+    options = RunOptions(motion_from="slice_timed")
+
+    told = run_methods(options, SmoothOptions(fwhm_mm=0), figures, {})
+
+    assert told["slice_timing"] == "Slice timing was not corrected."
+    assert told["smooth"] == "Data were not smoothed."
+    assert "the volumes as acquired" in told["realign"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reference_time", "timing", "basis"),
+    [
+        (
+            RunOptions(motion_from="slice_timed"),
+            1.1875,
+            "midway, 1.188 s after",
+            "the slice-timed volumes",
+        ),
+        (RunOptions(), 1.1875, "each volume, by SPM", "as acquired"),
+        (RunOptions(slice_timing=False), None, "timing was not corrected.", "as acquired"),
+    ],
+)
+def test_the_methods_credit_a_program_only_with_what_it_did(options, reference_time, timing, basis):
+    figures = {**FIGURES, "slice_reference_time": reference_time}
+    programs = {"slice_timing": "SPM", "realign": "MCFLIRT of FSL", "coregister": "ANTs"}
+
+    told = run_methods(options, SmoothOptions(), figures, programs)
+
+    assert timing in told["slice_timing"]
+    assert ("SPM" in told["slice_timing"]) == (reference_time is not None)
+    assert told["realign"].startswith("Head motion was estimated on")
+    assert f"{basis} by MCFLIRT of FSL." in told["realign"]
+    assert told["coregister"].endswith("to the T1w image's tissues by ANTs.")
