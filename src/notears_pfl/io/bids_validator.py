@@ -1,4 +1,4 @@
-"""Ask the official BIDS validator about a dataset."""
+"""Validate a dataset with the official BIDS validator."""
 
 import json
 import os
@@ -18,7 +18,7 @@ MOST_SHOWN = 20
 
 def validate_dataset(dataset: str | Path) -> dict[str, Any]:
     """Validate ``dataset``; refuse one with errors, count the warnings of one without."""
-    # The validator stands beside the interpreter that runs this, wherever that is.
+    # The validator is installed beside the Python interpreter that runs this.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = shutil.which(VALIDATOR, path=path)
     if command is None:

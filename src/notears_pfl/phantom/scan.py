@@ -1,4 +1,4 @@
-"""Scan one phantom subject: from its random draws to its images and their truth."""
+"""Scan one phantom subject: from random draws to images and the truth behind them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def scan_subject(
     draw: Callable[[str], np.random.Generator], template: Head, W: np.ndarray, protocol: Protocol,
     gain: float, options: SubjectOptions,
 ) -> Scan:  # fmt: skip
-    """Scan the subject whose random generator for each purpose ``draw`` gives.
+    """Scan a subject; ``draw`` gives its random generator for each purpose.
 
     ``W`` of shape (n_rois, n_rois) is the true network over all regions of the template.
     """
@@ -122,7 +122,7 @@ def scan_subject(
 
 
 def truth_sidecar(scan: Scan, gain: float, rois: Sequence[str]) -> dict[str, Any]:
-    """Describe the truth files of one subject, and the truth that fits in no other file."""
+    """Describe the truth files of one subject, with the truth that is in no other file."""
     return {
         "Motion": "SPM's convention, mm and radians: from the scanner at volume t to volume 1",
         "SeriesUnits": "percent of the baseline",

@@ -30,7 +30,7 @@ def draw_edges(
     -------
     DataFrame
         Columns ``from``, ``to``, ``kind`` (one of ``KINDS``), ``site`` (the one site that has
-        the edge, missing for the other kinds) and ``weight`` (common to all who have the edge).
+        the edge, missing for the other kinds) and ``weight`` (common to all sites with the edge).
     """
     order = rng.permutation(len(rois))
     kinds = [
@@ -64,7 +64,7 @@ def true_network(
     Parameters
     ----------
     rng : Generator
-        Draws how far this site's and group's weights depart from the common ones.
+        Draws the deviation of this site's and group's weights from the common ones.
     edges : DataFrame
         As drawn by :func:`draw_edges`.
     rois : sequence of str
@@ -74,7 +74,7 @@ def true_network(
     is_patients : bool
         Whether the group is the patients; else it is the controls.
     weight_variation : float
-        Largest relative departure.
+        Largest relative deviation.
     """
     own = {"shared", "patients" if is_patients else "controls"}
     present = edges[edges["kind"].isin(own) | (edges["site"] == site)]
@@ -88,5 +88,5 @@ def true_network(
 
 
 def over_all_regions(network: pd.DataFrame, rois: Sequence[str]) -> pd.DataFrame:
-    """Extend a network to all ``rois``; a region that it does not have gets no edges."""
+    """Extend a network to all ``rois``; regions that it does not have get no edges."""
     return network.reindex(index=list(rois), columns=list(rois), fill_value=0.0)

@@ -25,8 +25,8 @@ FRISTON_24 = tuple(
 # How a motion model is described, by its number of regressors.
 MOTION_MODELS = {
     0: [],
-    len(MOTION): ["the six parameters of head motion"],
-    len(FRISTON_24): ["the Friston 24 of head motion"],
+    len(MOTION): ["the six head-motion parameters"],
+    len(FRISTON_24): ["the Friston 24-parameter model of head motion"],
 }
 
 

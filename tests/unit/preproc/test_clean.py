@@ -230,8 +230,8 @@ def test_series_that_do_not_vary_are_refused_all_at_once(rng):
 @pytest.mark.parametrize(
     ("confounds", "named"),
     [
-        (FRISTON_24, "24 nuisance regressors (the Friston 24 of head motion)"),
-        ((*MOTION, "csf"), "7 nuisance regressors (the six parameters of head motion, csf)"),
+        (FRISTON_24, "24 nuisance regressors (the Friston 24-parameter model of head motion)"),
+        ((*MOTION, "csf"), "7 nuisance regressors (the six head-motion parameters, csf)"),
         ((), "0 nuisance regressors (none)"),
     ],
 )
@@ -248,5 +248,5 @@ def test_the_order_of_cleaning_is_told(order, sentences):
 
     assert list(told) == sentences
     text = " ".join(told.values())
-    assert "25 nuisance regressors (the Friston 24 of head motion, csf)" in text
+    assert "25 nuisance regressors (the Friston 24-parameter model of head motion, csf)" in text
     assert "0.01 to 0.08 Hz" in text

@@ -104,7 +104,7 @@ def test_the_template_is_cited_where_it_was_used():
 def test_six_parameters_of_motion_are_not_fristons():
     text = preprocessing(clean_methods(CleanOptions(), list(MOTION)))
 
-    assert "6 nuisance regressors (the six parameters of head motion)" in text
+    assert "6 nuisance regressors (the six head-motion parameters)" in text
     assert "Friston" not in text
 
 

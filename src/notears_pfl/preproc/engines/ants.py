@@ -13,8 +13,8 @@ from notears_pfl.preproc.engines.program import (
     outputs_of,
     program,
     read_output,
-    t1w_contrast,
     write_input,
+    write_registration_inputs,
 )
 from notears_pfl.preproc.resample import Grid, Normalisation
 
@@ -51,9 +51,8 @@ def normalise(
 def coregister(
     folder: Path, mean_bold: Floats, affine: Floats, tissues: Floats, grid: Grid
 ) -> Floats:
-    """Matrix (4, 4) from T1w to BOLD coordinates, from tissues at a usual T1w contrast."""
-    bold = write_input(mean_bold, affine, folder / "mean_bold.nii")
-    brain = write_input(t1w_contrast(tissues), grid.affine, folder / "tissues.nii")
+    """Matrix (4, 4) from T1w to BOLD coordinates."""
+    bold, brain = write_registration_inputs(folder, mean_bold, affine, tissues, grid.affine)
     return _found_map(outputs_of(rigid(bold, brain), folder), bold, brain, folder).affine
 
 

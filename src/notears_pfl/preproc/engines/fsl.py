@@ -12,8 +12,8 @@ from notears_pfl.preproc.engines.program import (
     outputs_of,
     program,
     read_output,
-    t1w_contrast,
     write_input,
+    write_registration_inputs,
 )
 from notears_pfl.preproc.resample import Grid
 
@@ -49,9 +49,8 @@ def estimate_motion(folder: Path, bold: Floats, affine: Floats, tr: float) -> Fl
 def coregister(
     folder: Path, mean_bold: Floats, affine: Floats, tissues: Floats, grid: Grid
 ) -> Floats:
-    """Matrix (4, 4) from T1w to BOLD coordinates, from tissues at a usual T1w contrast."""
-    bold = write_input(mean_bold, affine, folder / "mean_bold.nii")
-    brain = write_input(t1w_contrast(tissues), grid.affine, folder / "tissues.nii")
+    """Matrix (4, 4) from T1w to BOLD coordinates."""
+    bold, brain = write_registration_inputs(folder, mean_bold, affine, tissues, grid.affine)
     outputs = outputs_of(flirt(bold, brain), folder)
     n_x, n_y, n_z = mean_bold.shape
     moving = Grid((n_x, n_y, n_z), affine)

@@ -82,9 +82,15 @@ def write_input(
     return path
 
 
-def t1w_contrast(tissues: Floats) -> Floats:
-    """Brain (x, y, z) from tissues (3, x, y, z), at a usual contrast of a T1w image."""
-    return np.tensordot([0.3, 0.65, 1.0], tissues, axes=1)
+def write_registration_inputs(
+    folder: Path, mean_bold: Floats, affine: Floats, tissues: Floats, tissue_affine: Floats
+) -> tuple[Path, Path]:
+    """Write the mean BOLD image, and the tissues (3, x, y, z) at a usual T1w contrast."""
+    brain = np.tensordot([0.3, 0.65, 1.0], tissues, axes=1)
+    return (
+        write_input(mean_bold, affine, folder / "mean_bold.nii"),
+        write_input(brain, tissue_affine, folder / "tissues.nii"),
+    )
 
 
 def outputs_of(interface: Any, folder: Path) -> Any:

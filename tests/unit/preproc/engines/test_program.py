@@ -101,7 +101,7 @@ def test_a_program_that_fails_or_leaves_no_file_fails_the_subject(stand_in, code
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [
-        ("import os; os.kill(os.getpid(), 9)", OutOfMemoryError, "Killed, as a rule for want of"),
+        ("import os; os.kill(os.getpid(), 9)", OutOfMemoryError, "Killed, usually for lack of"),
         ("sys.exit('std::bad_alloc')", OutOfMemoryError, "Out of memory"),
         ("sys.exit('fwrite: No space left on device')", StorageError, "Free some space"),
     ],
