@@ -131,6 +131,8 @@ def test_the_methods_name_the_programs_that_ran_and_leave_our_own_steps():
     assert "greedy" not in told["normalise"]
     assert told["tissues"] == ours["tissues"]
     assert "bias" not in ours
+    segmented = anatomical_methods(OPTIONS, FOUND, {"tissues": "FAST of FSL"})["tissues"]
+    assert segmented.endswith("grey and white matter were segmented by FAST of FSL.")
 
 
 def test_the_methods_say_that_a_brain_came_extracted():

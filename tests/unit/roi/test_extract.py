@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.preproc.smooth import smooth
-from notears_pfl.roi.extract import roi_coverage, roi_weights
+from notears_pfl.roi.extract import roi_coverage, roi_methods, roi_weights
 
 SMOOTH = partial(smooth, voxel_mm=np.full(3, 3.0), fwhm_mm=6.0, kernel="spm")
 
@@ -57,3 +57,11 @@ def test_coverage_is_the_share_of_voxels_in_view(labels):
     covered[:6] = False
 
     assert_allclose(roi_coverage(labels, [2, 7], covered), [1, 2 / 5])
+
+
+def test_the_methods_name_the_atlas_and_warn_where_it_was_not_registered_to_the_space():
+    own, elsewhere = roi_methods("AAL from aal.nii"), roi_methods("AAL", "MNI152NLin6Asym")
+
+    assert list(own) == ["roi"]
+    assert "each region (AAL from aal.nii)." in own["roi"]
+    assert "not registered to MNI152NLin6Asym" in elsewhere["space"]
