@@ -20,28 +20,18 @@ from nilearn.image import clean_img
 from nilearn.maskers import NiftiLabelsMasker
 
 from notears_pfl.geometry import centred_affine
-from notears_pfl.io.template import load_template
-from notears_pfl.preproc.anatomical import prepare_anatomy
+from notears_pfl.preproc.anatomy import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
-from notears_pfl.preproc.clean import clean_signals
-from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.coregister import coregister
-from notears_pfl.preproc.functional import prepare_run
-from notears_pfl.preproc.normalise import normalise
-from notears_pfl.preproc.options import (
-    CleanOptions,
-    CoregisterOptions,
-    FunctionalOptions,
-    NormaliseOptions,
-    RealignOptions,
-    SmoothOptions,
-)
-from notears_pfl.preproc.realign import estimate_motion
+from notears_pfl.preproc.clean import CleanOptions, clean_signals, friston24
+from notears_pfl.preproc.coregister import CoregisterOptions, coregister
+from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, sample_volume
+from notears_pfl.preproc.run import RunOptions, preprocess_volumes
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
-from notears_pfl.preproc.smooth import smoother
+from notears_pfl.preproc.smooth import SmoothOptions, smoother
+from notears_pfl.preproc.template import load_template
 from notears_pfl.preproc.tissues import fit_tissues
-from notears_pfl.preproc.warp import BrainTemplate
 from notears_pfl.roi.extract import roi_means
 
 TR, N_VOLUMES, DROPPED = 2.5, 240, 10
@@ -97,12 +87,11 @@ def nilearn_tail(image: nib.Nifti1Image, labels: nib.Nifti1Image, confounds: np.
 
 
 def main() -> None:
-    """Print the cost of every step, of both halves, and of the paper's study."""
+    """Print the cost of every step, of T1w and BOLD together, and of the paper's study."""
     # In a process of its own, so that making the images is not counted.
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
         made = other.submit(images, np.random.default_rng(0)).result()
-    t1w, t1w_affine, bold, bold_affine, small = made
-    template = BrainTemplate(**vars(small))
+    t1w, t1w_affine, bold, bold_affine, template = made
     brain, _ = cost("brain", find_brain, t1w, t1w_affine)
     cost("tissues and bias", fit_tissues, t1w, brain, np.ones(3))
     cost(
@@ -110,7 +99,7 @@ def main() -> None:
         NormaliseOptions(),
     )  # fmt: skip
     anatomy, anatomical = cost(
-        "ANATOMICAL HALF", prepare_anatomy, t1w, t1w_affine, template, NormaliseOptions()
+        "ALL STEPS ON T1W", prepare_anatomy, t1w, t1w_affine, template, NormaliseOptions()
     )
 
     times = np.arange(40) * TR / 40
@@ -123,9 +112,9 @@ def main() -> None:
         CoregisterOptions(),
     )  # fmt: skip
     run, functional = cost(
-        "FUNCTIONAL HALF, to MNI", prepare_run, bold, bold_affine, TR, times, anatomy.tissues,
-        anatomy.grid, anatomy.normalisation, (template.brain, template.affine),
-        FunctionalOptions(drop_volumes=DROPPED),
+        "ALL STEPS ON BOLD, to MNI", preprocess_volumes, bold, bold_affine, TR, times,
+        anatomy.tissues, anatomy.grid, anatomy.normalisation, (template.brain, template.affine),
+        RunOptions(drop_volumes=DROPPED),
     )  # fmt: skip
 
     codes = list(range(1, 117))

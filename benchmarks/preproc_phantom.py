@@ -21,31 +21,37 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.io.template import load_template
-from notears_pfl.phantom.brain import Head, template_head, to_template
-from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
-from notears_pfl.phantom.protocol import Protocol, site_protocol
-from notears_pfl.phantom.subject import Scan, SubjectOptions, scan_subject
-from notears_pfl.preproc.anatomical import Anatomy, prepare_anatomy
-from notears_pfl.preproc.clean import clean_signals
-from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.functional import FunctionalSteps, Run, prepare_run
-from notears_pfl.preproc.options import (
-    CleanOptions,
-    FunctionalOptions,
-    NormaliseOptions,
-    RealignOptions,
-    SmoothOptions,
+from notears_pfl.geometry import rigid_matrix, rigid_parameters, transform
+from notears_pfl.phantom.cohort import Protocol, site_protocol
+from notears_pfl.phantom.head import Head, template_head, to_template
+from notears_pfl.phantom.scan import Scan, SubjectOptions, scan_subject
+from notears_pfl.phantom.true_networks import (
+    NetworkOptions,
+    draw_edges,
+    over_all_regions,
+    true_network,
 )
-from notears_pfl.preproc.quality import displacement_power
-from notears_pfl.preproc.realign import Motion, estimate_motion
-from notears_pfl.preproc.rigid import rigid_parameters
+from notears_pfl.preproc.anatomy import Anatomy, prepare_anatomy
+from notears_pfl.preproc.clean import (
+    CleanOptions,
+    band_pass,
+    clean_options,
+    clean_signals,
+    detrend,
+    friston24,
+)
+from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.realign import (
+    Motion,
+    RealignOptions,
+    displacement_power,
+    estimate_motion,
+)
+from notears_pfl.preproc.resample import Normalisation
+from notears_pfl.preproc.run import Run, RunOptions, preprocess_volumes, run_options
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
-from notears_pfl.preproc.smooth import smoother
-from notears_pfl.preproc.style import clean_options, functional_options, smooth_options
-from notears_pfl.preproc.temporal import band_pass, detrend
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation, affine_only
+from notears_pfl.preproc.smooth import SmoothOptions, smooth_options, smoother
+from notears_pfl.preproc.template import load_template
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream
@@ -82,7 +88,7 @@ def score_anatomy(anatomy: Anatomy, scan: Scan, head: Head) -> dict[str, float]:
 
     return {
         "brain_dice": dice(anatomy.brain, scan.brain),
-        "mni_error_affine_mm": error(affine_only(anatomy.normalisation)),
+        "mni_error_affine_mm": error(anatomy.normalisation.affine_only()),
         "mni_error_mm": error(anatomy.normalisation),
     }
 
@@ -117,9 +123,7 @@ class Subject:
     def __init__(self, scan: Scan, protocol: Protocol, head: Head, template, dropped: int):
         self.scan, self.protocol, self.head, self.template = scan, protocol, head, template
         self.dropped, self.truth = dropped, scan.series[dropped:]
-        self.anatomy = prepare_anatomy(
-            scan.t1w, scan.t1w_affine, BrainTemplate(**vars(template)), NormaliseOptions()
-        )
+        self.anatomy = prepare_anatomy(scan.t1w, scan.t1w_affine, template, NormaliseOptions())
         raw, times = scan.bold[..., dropped:], protocol.slice_times
         timed = correct_slice_timing(raw, times, protocol.repetition_time, middle_slice_time(times))
         self.motion = {
@@ -129,14 +133,14 @@ class Subject:
         n_volumes = raw.shape[3]
         self.motion["none"] = Motion(np.zeros((n_volumes, 6)), np.ones(n_volumes, dtype=bool))
 
-    def run(self, options: FunctionalOptions, motion: str) -> Run:
+    def run(self, options: RunOptions, motion: str) -> Run:
         """Process the run with the motion found on ``motion``: none, raw or slice_timed."""
         found, scan = self.motion[motion], self.scan
-        return prepare_run(
+        return preprocess_volumes(
             scan.bold, scan.bold_affine, self.protocol.repetition_time, self.protocol.slice_times,
             self.anatomy.tissues, self.anatomy.grid, self.anatomy.normalisation,
             (self.template.brain, self.template.affine), options,
-            FunctionalSteps(estimate_motion=lambda *_: found),
+            {"realign": lambda *_: found.parameters},
         )  # fmt: skip
 
     def means(self, run: Run, smoothing: SmoothOptions) -> tuple[np.ndarray, np.ndarray]:
@@ -192,7 +196,7 @@ def score_settings(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFra
     """Motion and registration, and the series after each step, under three settings."""
     registration, series = {}, {}
     unsmoothed = SmoothOptions(0.0)
-    base = functional_options(settings)
+    base = run_options(settings)
     plain = subject.means(subject.run(replace(base, slice_timing=False), "none"), unsmoothed)
     timed = subject.means(subject.run(base, "none"), unsmoothed)
     changes = {
@@ -202,7 +206,7 @@ def score_settings(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFra
     }
     for name, change in changes.items():
         chosen = {**settings, **change}
-        options, smoothing = functional_options(chosen), smooth_options(chosen)
+        options, smoothing = run_options(chosen), smooth_options(chosen)
         run, motion = subject.run(options, options.motion_from), subject.motion[options.motion_from]
         registration[name] = {
             **score_motion(motion, subject.scan, subject.dropped),

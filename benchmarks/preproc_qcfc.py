@@ -26,15 +26,24 @@ import pandas as pd
 import yaml
 from scipy.stats import spearmanr, t
 
-from notears_pfl.phantom.motion import MotionOptions, artefact_courses, random_motion
-from notears_pfl.phantom.networks import NetworkOptions, draw_edges, over_all_regions, true_network
+from notears_pfl.acquisition import MOTION
+from notears_pfl.phantom.movement import MotionOptions, artefact_courses, random_motion
 from notears_pfl.phantom.scanner import PATTERN_MM
 from notears_pfl.phantom.signals import SignalOptions, draw_series
-from notears_pfl.preproc.clean import clean_signals
-from notears_pfl.preproc.confounds import friston24
-from notears_pfl.preproc.options import MOTION, CleanOptions
-from notears_pfl.preproc.quality import displacement_power
-from notears_pfl.preproc.temporal import band_pass, detrend
+from notears_pfl.phantom.true_networks import (
+    NetworkOptions,
+    draw_edges,
+    over_all_regions,
+    true_network,
+)
+from notears_pfl.preproc.clean import (
+    CleanOptions,
+    band_pass,
+    clean_signals,
+    detrend,
+    friston24,
+)
+from notears_pfl.preproc.realign import displacement_power
 from notears_pfl.seeds import stream
 
 ROOT = Path(__file__).parents[1]

@@ -4,7 +4,7 @@ import numpy as np
 
 from notears_pfl.io.images import write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.template import load_template
+from notears_pfl.preproc.template import load_template
 
 with rule_log(snakemake.log[0]):
     template = load_template(snakemake.params.resolution_mm)

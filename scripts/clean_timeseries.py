@@ -1,4 +1,4 @@
-"""Rule ``clean_timeseries``: confounds, trend and other frequencies out of the ROI signals."""
+"""Rule ``clean_timeseries``: ROI signals without confounds, trend and other frequencies."""
 
 import pandas as pd
 
@@ -7,11 +7,15 @@ from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.preproc.cautions import with_cautions
-from notears_pfl.preproc.clean import check_degrees_of_freedom, clean_signals
-from notears_pfl.preproc.confounds import confound_design
-from notears_pfl.preproc.methods import clean_methods
-from notears_pfl.preproc.style import clean_options
-from notears_pfl.roi.checks import check_coverage, check_variance
+from notears_pfl.preproc.clean import (
+    check_coverage,
+    check_degrees_of_freedom,
+    check_variance,
+    clean_methods,
+    clean_options,
+    clean_signals,
+    confound_design,
+)
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, [output.series]):

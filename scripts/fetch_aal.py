@@ -2,10 +2,9 @@
 
 import shutil
 
-from notears_pfl.io.aal import fetch_aal
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.roi.atlas import check_names
+from notears_pfl.roi.atlas import check_names, fetch_aal
 
 params = snakemake.params
 with rule_log(snakemake.log[0]):

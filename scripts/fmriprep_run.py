@@ -2,22 +2,20 @@
 
 import pandas as pd
 
-from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import check_header, read_sidecar, read_timing, write_json
-from notears_pfl.io.tables import write_table
+from notears_pfl.io.tables import read_confounds, write_table
 from notears_pfl.preproc.cautions import with_cautions
-from notears_pfl.preproc.normalised import (
+from notears_pfl.preproc.fmriprep import (
     NUMBERS,
+    fmriprep_methods,
     non_steady_volumes,
-    normalised_methods,
-    prepare_normalised_run,
+    prepare_fmriprep_run,
 )
-from notears_pfl.preproc.smooth import smoother
-from notears_pfl.preproc.style import smooth_options
-from notears_pfl.roi.extract import roi_signals
+from notears_pfl.preproc.smooth import smooth_options, smoother
+from notears_pfl.roi.extract import roi_methods, roi_signals
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
@@ -29,7 +27,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     confounds = read_confounds(paths.confounds, NUMBERS)
     mask = (brain.data, brain.affine)
     with naming(f"{paths.bold} and {paths.confounds}"):
-        run = prepare_normalised_run(bold.data, bold.affine, tr, confounds, mask, dropped)
+        run = prepare_fmriprep_run(bold.data, bold.affine, tr, confounds, mask, dropped)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
     smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
     means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
@@ -37,7 +35,8 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(run.motion, output.motion, index=False)
     write_table(run.volume_figures(), output.confounds, index=False)
-    atlas_name, voxel_mm = read_sidecar(paths.atlas)["name"], run.figures()["voxel_mm"]
+    methods = fmriprep_methods(params.space, dropped, smoothing, run.figures()["voxel_mm"])
+    methods |= roi_methods(read_sidecar(paths.atlas)["name"], params.space)
     report = {
         "status": "ok",
         "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
@@ -47,6 +46,6 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         **run.figures(),
         "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
         "engines": {"normalised": "fmriprep"},
-        "methods": normalised_methods(params.space, dropped, smoothing, voxel_mm, atlas_name),
+        "methods": methods,
     }
     write_json(with_cautions(report), output.report)

@@ -2,25 +2,29 @@
 
 import pandas as pd
 
-from notears_pfl.io.arrays import write_arrays
+from notears_pfl.acquisition import MOTION
 from notears_pfl.io.failures import mark_failure, read_report
-from notears_pfl.io.images import read_image
+from notears_pfl.io.images import read_image, write_arrays
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
 from notears_pfl.preproc.cautions import with_cautions
-from notears_pfl.preproc.methods import functional_methods, with_programs
-from notears_pfl.preproc.options import MOTION
+from notears_pfl.preproc.engines.program import program_names
 from notears_pfl.preproc.pictures import coregistration_slices
-from notears_pfl.preproc.smooth import smoother
-from notears_pfl.preproc.style import functional_options, smooth_options
-from notears_pfl.preproc.subject import read_run, read_tissues
-from notears_pfl.roi.extract import roi_signals
+from notears_pfl.preproc.run import (
+    FUNCTIONAL_PROGRAMS,
+    preprocess_run,
+    read_tissues,
+    run_methods,
+    run_options,
+)
+from notears_pfl.preproc.smooth import smooth_options, smoother
+from notears_pfl.roi.extract import roi_methods, roi_signals
 
 paths, output, params = snakemake.input, snakemake.output, snakemake.params
 with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
     anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
-    run, tr = read_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
+    run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
     smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
     means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
@@ -32,9 +36,9 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         run.mean, run.affine, run.coregistration.matrix, *read_tissues(paths.tissues)
     )
     write_arrays(slices, output.picture)
-    options, atlas_name = functional_options(params.preproc), read_sidecar(paths.atlas)["name"]
-    methods = functional_methods(options, smoothing, run.figures(), atlas_name)
-    methods = with_programs(methods, params.preproc["engine"])
+    names = program_names(params.preproc["engine"], FUNCTIONAL_PROGRAMS)
+    methods = run_methods(run_options(params.preproc), smoothing, run.figures(), names)
+    methods |= roi_methods(read_sidecar(paths.atlas)["name"])
     report = {
         "status": "ok",
         "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],

@@ -2,7 +2,7 @@
 
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table
-from notears_pfl.phantom.networks import NetworkOptions, draw_edges, true_network
+from notears_pfl.phantom.true_networks import NetworkOptions, draw_edges, true_network
 from notears_pfl.seeds import stream
 
 with rule_log(snakemake.log[0]):

@@ -4,18 +4,16 @@ from functools import partial
 
 import pandas as pd
 
-from notears_pfl.acquisition import scanner_sidecar
+from notears_pfl.acquisition import MOTION, scanner_sidecar
 from notears_pfl.io.images import read_image, write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_relmat, write_table
-from notears_pfl.phantom.brain import Head, field_affine
-from notears_pfl.phantom.cohort import bold_sidecar
-from notears_pfl.phantom.motion import COLUMNS
-from notears_pfl.phantom.networks import over_all_regions
-from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.cohort import bold_sidecar, site_protocol
+from notears_pfl.phantom.head import Head, field_affine
+from notears_pfl.phantom.scan import SubjectOptions, scan_subject, truth_sidecar
 from notears_pfl.phantom.scanner import site_gain
-from notears_pfl.phantom.subject import SubjectOptions, scan_subject, truth_sidecar
+from notears_pfl.phantom.true_networks import over_all_regions
 from notears_pfl.seeds import stream
 
 with rule_log(snakemake.log[0]):
@@ -38,6 +36,6 @@ with rule_log(snakemake.log[0]):
     write_json(bold_sidecar(params.site, protocol), output.bold_json)
     write_image(scan.brain, scan.t1w_affine, output.brain)
     write_image(scan.field, field_affine(), output.field, vectors=True)
-    write_table(pd.DataFrame(scan.motion, columns=COLUMNS), output.motion, index=False)
+    write_table(pd.DataFrame(scan.motion, columns=MOTION), output.motion, index=False)
     write_table(pd.DataFrame(scan.series, columns=params.rois), output.series, index=False)
     write_json(truth_sidecar(scan, gain, params.rois), output.truth)

@@ -2,8 +2,8 @@
 
 from notears_pfl.io.images import write_image
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.template import load_template
-from notears_pfl.phantom.brain import TEMPLATE_MM, template_head
+from notears_pfl.phantom.head import TEMPLATE_MM, template_head
+from notears_pfl.preproc.template import load_template
 
 with rule_log(snakemake.log[0]):
     template = load_template(TEMPLATE_MM)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from notears_pfl.io.bids import validate_dataset
+from notears_pfl.io.bids_validator import validate_dataset
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
 

@@ -1,13 +1,15 @@
-"""What an acquisition can be, and what the sites table says of one, as BIDS says it."""
+"""Acquisition: plausible repetition times and slice times, BIDS fields, motion columns."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-# Repetition times that a run can have, in seconds; beyond them another unit was meant.
+# Columns of a table of head motion, by fMRIPrep's names: mm and radians.
+MOTION = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
+# Plausible repetition times, in seconds; a value beyond them is in another unit.
 SHORTEST_TR, LONGEST_TR = 0.05, 20.0
-# Repetition times that differ by no more than this, in seconds, are the same: scanners round.
+# Repetition times within this many seconds are the same: scanners round.
 SAME_TR = 1e-3
 
 
@@ -24,7 +26,7 @@ def scanner_sidecar(site: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray:
-    """Seconds after the volume's start at which each slice, from the lowest, is acquired."""
+    """Acquisition time of each slice, from the lowest, in seconds after the start of the volume."""
     acquired = np.arange(n_slices)
     if order == "descending":
         acquired = acquired[::-1]
@@ -36,15 +38,15 @@ def slice_times(n_slices: int, repetition_time: float, order: str) -> np.ndarray
 
 
 def is_repetition_time(seconds: float) -> bool:
-    """Tell whether a run can have this repetition time."""
+    """Tell whether a repetition time is plausible."""
     return 0 < seconds < LONGEST_TR
 
 
 def are_slice_times(seconds: np.ndarray, repetition_time: float) -> bool:
-    """Tell whether slices can be acquired at these times after the start of their volume."""
+    """Tell whether all slice times lie within one repetition time."""
     return bool(np.all((seconds >= 0) & (seconds < repetition_time)))
 
 
 def same_repetition_time(one: float, other: float) -> bool:
-    """Tell whether two repetition times, in seconds, differ by rounding alone."""
+    """Tell whether two repetition times, in seconds, differ only by rounding."""
     return round(abs(one - other), 6) <= SAME_TR

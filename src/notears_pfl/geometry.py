@@ -1,6 +1,11 @@
-"""Rigid movements and grids, in millimetres of world space (RAS+)."""
+"""Rigid motion and voxel grids, in millimetres of world space (RAS+)."""
 
 import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+# Full width at half maximum of a Gaussian of standard deviation one.
+FWHM_PER_SIGMA = float(np.sqrt(8 * np.log(2)))
 
 
 def rigid_matrix(parameters: np.ndarray) -> np.ndarray:
@@ -26,10 +31,26 @@ def rigid_matrix(parameters: np.ndarray) -> np.ndarray:
     return matrix
 
 
+def rigid_parameters(matrix: Floats) -> Floats:
+    """Parameters (..., 6) of rigid matrices (..., 4, 4): the inverse of ``rigid_matrix``."""
+    matrix = np.asarray(matrix, dtype=float)
+    ry = np.arcsin(np.clip(matrix[..., 0, 2], -1, 1))
+    rx = np.arctan2(matrix[..., 1, 2], matrix[..., 2, 2])
+    rz = np.arctan2(matrix[..., 0, 1], matrix[..., 0, 0])
+    return np.concatenate([matrix[..., :3, 3], np.stack([rx, ry, rz], axis=-1)], axis=-1)
+
+
+def about(centre: Floats, matrix: Floats) -> Floats:
+    """Rotate by ``matrix`` (4, 4) about ``centre`` (3, 1) instead of the origin."""
+    moved = matrix.copy()
+    moved[:3, 3:] += centre - matrix[:3, :3] @ centre
+    return moved
+
+
 def centred_affine(
     shape: tuple[int, ...], voxel_mm: np.ndarray, centre_mm: np.ndarray
 ) -> np.ndarray:
-    """Affine of a grid along the world's axes whose middle lies at ``centre_mm``."""
+    """Affine of a grid along the world axes, centred at ``centre_mm``."""
     affine = np.diag([*voxel_mm, 1.0])
     affine[:3, 3] = centre_mm - np.asarray(voxel_mm) * (np.asarray(shape[:3]) - 1) / 2
     return affine

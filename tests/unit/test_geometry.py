@@ -1,9 +1,15 @@
-"""Movements follow SPM's convention; grids lie where they are asked to."""
+"""Rigid matrices follow SPM's convention; grids are centred where asked."""
 
 import numpy as np
 from numpy.testing import assert_allclose
 
-from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
+from notears_pfl.geometry import (
+    centred_affine,
+    grid_points,
+    rigid_matrix,
+    rigid_parameters,
+    transform,
+)
 
 
 def test_rigid_matrix_is_the_product_that_spm_writes_out():
@@ -38,3 +44,17 @@ def test_transform_applies_the_matrix_to_each_point(rng):
     moved = transform(matrix, points)
 
     assert_allclose(moved[:, 1, 4], (matrix @ [*points[:, 1, 4], 1])[:3])
+
+
+def test_parameters_survive_the_matrix(rng):
+    parameters = rng.uniform(-1, 1, size=(50, 6)) * [20, 20, 20, 1, 1, 1]
+
+    assert_allclose(rigid_parameters(rigid_matrix(parameters)), parameters, atol=1e-12)
+
+
+def test_points_are_rotated_then_shifted():
+    matrix = rigid_matrix(np.array([10, 0, 0, 0, 0, np.pi / 2]))
+
+    moved = transform(matrix, np.array([[0.0, 1], [1, 0], [5, 5]]))
+
+    assert_allclose(moved, [[11, 10], [0, -1], [5, 5]], atol=1e-12)

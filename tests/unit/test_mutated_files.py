@@ -22,11 +22,10 @@ from notears_pfl.federated.protocol import KINDS, check_answer, check_request
 from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.site_data import load_site
 from notears_pfl.federated.study import read_federation
-from notears_pfl.io.confounds import read_confounds
 from notears_pfl.io.series_files import read_series
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.sidecars import read_timing
-from notears_pfl.io.tables import read_relmat, write_table
+from notears_pfl.io.tables import read_confounds, read_relmat, write_table
 from notears_pfl.model.federation import Description
 from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.study.configuration import read_tables

@@ -166,7 +166,7 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
     assert done.returncode != 0
     for line in (
         "sub-COIHC001_T1w.nii.gz: cannot be read: Permission denied. Make the file readable",
-        "sub-COIHC002_task-rest_bold.nii.gz: cannot be read: Input/output error. See that the disk",
+        "sub-COIHC002_task-rest_bold.nii.gz: cannot be read: Input/output error. Check that",
         "sub-COIMDD001_task-rest_bold.nii.gz: cannot be read: Out of memory. Run fewer jobs",
         "sub-COIMDD002_seg-AAL116_desc-clean_timeseries.tsv: cannot be written: No space left",
     ):
@@ -208,5 +208,5 @@ def test_a_program_that_was_killed_fails_the_job_and_not_the_subject(
 
     assert done.returncode != 0
     assert "sub-COIHC001_T1w.nii.gz: The program of preproc.engine.brain: cannot" in done.stderr
-    assert "Killed, as a rule for want of memory" in done.stderr
+    assert "Killed, usually for lack of memory" in done.stderr
     assert not (preprocessed.path / report).exists()

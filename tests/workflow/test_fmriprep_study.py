@@ -10,7 +10,7 @@ import yaml
 from notears_pfl.io.images import write_image
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.preproc.subject import read_run
+from notears_pfl.preproc.run import preprocess_run
 
 from .own_dataset import own_study
 
@@ -33,7 +33,7 @@ def write_derivatives(study, name, folder):
     }
     settings = yaml.safe_load((study.path / "config/config.yaml").read_text())["preproc"]
     affine = read_sidecar(anat / f"{name}_desc-preproc_T1w.json")["normalisation_affine"]
-    run, tr = read_run(files, affine, settings)
+    run, tr = preprocess_run(files, affine, settings)
     n, early = len(run.series), settings["drop_volumes"]
     # fMRIPrep keeps the volumes that are dropped here.
     volumes = [run.volume(t) for t in [0] * early + list(range(n))]

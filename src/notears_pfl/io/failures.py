@@ -1,4 +1,4 @@
-"""A subject that cannot be processed is marked as failed, with its reason; the others go on."""
+"""Mark a subject that cannot be processed as failed, with the reason; the others continue."""
 
 import contextlib
 import sys
@@ -15,11 +15,11 @@ from notears_pfl.io.sidecars import read_sidecar, write_json
 
 @contextlib.contextmanager
 def mark_failure(report: str | Path, others: Iterable[str | Path]) -> Iterator[None]:
-    """Turn an error in a subject's own files into a report that says ``failed`` and why.
+    """Turn an error in a subject's own files into a report with status ``failed`` and the reason.
 
-    Every other error fails the job: of the settings, of the machine, and ours. Once it is mended,
-    the rule runs again. The rule's ``others`` outputs are left empty: whoever reads them asks the
-    report first.
+    Every other error (settings, machine, our own bugs) fails the job, so that the rule runs again
+    once it is fixed. The rule's other outputs, ``others``, are left empty: their readers check
+    the report first.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def mark_failure(report: str | Path, others: Iterable[str | Path]) -> Iterator[N
 
 @contextlib.contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Put the file's name before the message of an error about its content or while using it."""
+    """Prefix the file's name to errors about its content, or raised while processing it."""
     try:
         yield
     except (SignalError, MachineError) as error:
@@ -54,7 +54,7 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
-    """Read the report of an earlier rule; its failure is this rule's too."""
+    """Read the report of an earlier rule; if that failed, this rule fails for the same reason."""
     report = read_sidecar(path)
     if report["status"] == "failed":
         raise SignalError(report["reason"])

@@ -1,12 +1,13 @@
-"""Read and write NIfTI images."""
+"""Read and write NIfTI images, and write slices of them."""
 
 import gzip
 import math
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nibabel as nib
 import numpy as np
@@ -22,21 +23,21 @@ from notears_pfl.io.machine import blaming_the_machine
 SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 LARGEST_INT16 = int(np.iinfo(np.int16).max)
 # What nibabel, gzip and zlib raise for bytes that are not a whole NIfTI image. An OSError here is
-# theirs, without a number: those of the system have been told apart before.
+# theirs and has no number: the system's have been handled before.
 DAMAGE = (
     EOFError, HeaderDataError, HeaderTypeError, ImageFileError, KeyError, OSError, OverflowError,
     TypeError, ValueError, WrapStructError, struct.error, zlib.error,
 )  # fmt: skip
-# How many times its size a file may grow when it is unzipped.
+# Largest ratio of unzipped to zipped size.
 GROWTH = {".gz": 1032, ".bz2": math.inf, ".zst": math.inf}
 CHUNK = 2**20
 
 
 @dataclass(frozen=True)
 class Image:
-    """Voxels of shape (nx, ny, nz, …) and where they are: the 4 × 4 affine to RAS+ mm.
+    """Voxels of shape (nx, ny, nz, …) and their 4 × 4 affine to RAS+ mm.
 
-    ``repetition_time`` is that of the header in seconds, None where it tells none.
+    ``repetition_time`` is the header's, in seconds; None if it has none.
     """
 
     data: np.ndarray
@@ -47,8 +48,8 @@ class Image:
 def read_image(path: str | Path, *, oriented: bool = False) -> Image:
     """Read a NIfTI image whole; integer images without scaling keep their type.
 
-    One that must be ``oriented``, as a scan must, is refused where its header does not say how
-    it lies: left and right would be a guess.
+    If it must be ``oriented``, as a scan must, refuse a header without an orientation: left and
+    right would be a guess.
     """
     try:
         with blaming_the_machine(path, "read"):
@@ -84,7 +85,7 @@ def compress(source: str | Path, path: str | Path) -> None:
 
 
 def read_volume(path: str | Path, *, oriented: bool = False) -> Image:
-    """Read one volume, oriented if need be; an image with several is refused."""
+    """Read an image of one volume, oriented if asked for; refuse one with several."""
     image = read_image(path, oriented=oriented)
     first = image.data.shape[:3]
     data = image.data.reshape(first) if image.data.size == math.prod(first) else image.data
@@ -118,8 +119,8 @@ def write_image(
     vectors : bool
         Whether the last axis holds the components of a displacement.
     compact : bool
-        Whether to store whole numbers up to 32767 and the factor between them and the values,
-        which keeps a share of 1/65534 of the largest, whatever the unit, in half the space.
+        Whether to store 16-bit integers with a scale factor: half the space, with rounding errors
+        of at most 1/65534 of the largest value.
     """
     if data.dtype == bool:
         data = data.astype(np.uint8)
@@ -140,8 +141,14 @@ def write_image(
         nib.save(image, temporary)
 
 
+def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
+    """Write ``arrays`` by name as a compressed NPZ, the same bytes every time."""
+    with whole_file(path) as temporary:
+        np.savez_compressed(temporary, **arrays)
+
+
 def _chunks(path: str | Path) -> Iterator[bytes]:
-    """Read a file piece by piece; an error in between is one of reading, not of writing."""
+    """Read a file piece by piece, so that errors of reading are not taken for errors of writing."""
     with blaming_the_machine(path, "read"), open(path, "rb") as file:
         while chunk := file.read(CHUNK):
             yield chunk
@@ -161,22 +168,22 @@ def _checked(image: nib.nifti1.Nifti1Pair, path: str | Path, oriented: bool) -> 
 
 
 def _check_size(image: nib.nifti1.Nifti1Pair, path: str | Path) -> None:
-    """Refuse a header that tells of more voxels than its file can hold.
+    """Refuse a header that declares more voxels than its file can hold.
 
-    Asked for, they would use up the memory, and the machine would be blamed for a damaged file.
+    Reading them would exhaust the memory, and the machine would be blamed for a damaged file.
     """
     needed = math.prod(map(int, image.shape)) * image.get_data_dtype().itemsize
     voxels = Path(image.file_map["image"].filename or path)
     size = voxels.stat().st_size
     if needed > size * GROWTH.get(voxels.suffix, 1):
-        msg = f"its header tells of {needed} bytes of voxels, the file has {size} bytes in all"
+        msg = f"its header declares {needed} bytes of voxels, the file has {size} bytes in all"
         raise ImageFileError(msg)
 
 
 def _repetition_time(header: nib.nifti1.Nifti1Header) -> float | None:
-    """Seconds between volumes by the header, None where it cannot be believed.
+    """Repetition time of the header in seconds; None if it is not plausible.
 
-    Tools that do not know it leave the unit unknown or write 0 or 1, and some name a wrong unit.
+    Tools that do not know it leave the unit unknown or write 0 or 1, and some write a wrong unit.
     """
     unit, sizes = header.get_xyzt_units()[1], header.get_zooms()
     if unit not in SECONDS or len(sizes) < 4:

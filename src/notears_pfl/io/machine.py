@@ -1,8 +1,8 @@
-"""Distinguish a machine that failed, which fails the job, from a bad file, which fails a subject.
+"""Distinguish a failed machine (fail the job) from a bad file (mark the subject as failed).
 
-The job of a subject that was marked as failed has succeeded, and is not tried again. So only what
-is wrong with the subject's own files may mark it: memory that ran out or a disk that was away
-for a minute would cost the study a subject for good.
+A job that marks its subject as failed has succeeded, and is not run again. So only a fault in the
+subject's own files may mark it: otherwise a minute without memory or disk would cost the study a
+subject for good.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from notears_pfl.errors import MachineError, OutOfMemoryError, StorageError
 
-# Errors of the system that a file itself gives rise to: a folder in its place, a damaged offset.
+# System errors that the file itself causes: a folder in its place, a damaged offset.
 OF_THE_FILE = {
     errno.EINVAL,
     errno.EISDIR,
@@ -23,7 +23,7 @@ OF_THE_FILE = {
     errno.ENOTDIR,
     errno.EOVERFLOW,
 }
-# What a user can do about the others.
+# What the user can do about other system errors.
 REMEDIES = {
     errno.ENOSPC: "Free some space",
     errno.EDQUOT: "Free some space, or ask for a larger quota",
@@ -34,31 +34,31 @@ REMEDIES = {
     errno.EMFILE: "Raise the limit on open files (ulimit -n)",
     errno.ENFILE: "Raise the limit on open files (fs.file-max)",
 }
-# The same where a file is to be read.
+# The same when reading a file.
 TO_READ = REMEDIES | {
-    errno.ENOENT: "It was there when the run was planned: see that its disk is mounted",
+    errno.ENOENT: "It was there when the run was planned: check that its disk is mounted",
     errno.EACCES: "Make the file readable",
     errno.EPERM: "Make the file readable",
 }
-OTHERWISE = "See that the disk works and is connected"
+OTHERWISE = "Check that the disk works and is connected"
 MORE_MEMORY = "Run fewer jobs at a time or, on a cluster, ask for more memory (mem_mb),"
 NO_MEMORY, NO_SPACE = "Out of memory", os.strerror(errno.ENOSPC)
-# What programs and libraries print when the machine fails them, and what that means.
+# What programs and libraries print when the machine fails, and what it means.
 TOLD = {
     "bad_alloc|out of memory|(cannot|can't|could not|failed to|unable to) allocate": NO_MEMORY,
-    r"\bkilled\b|return code: (-9|137)\b": "Killed, as a rule for want of memory",
+    r"\bkilled\b|return code: (-9|137)\b": "Killed, usually for lack of memory",
     "no space left on device|disk quota exceeded": NO_SPACE,
     "input/output error|stale (nfs )?file handle": os.strerror(errno.EIO),
-    # Terminated, out of processor time, file too large, a memory map whose disk failed.
+    # Terminated, out of processor time, file too large, memory map on a failed disk.
     r"return code: (-15|143|-24|152|-25|153|-7|135)\b": "Stopped by the system",
 }
 
 
 @contextlib.contextmanager
 def blaming_the_machine(path: str | Path, deed: str) -> Iterator[None]:
-    """Name the file, the cause and the next step where the machine failed; pass on the rest.
+    """If the machine failed, raise an error with file, cause and next step; pass on the rest.
 
-    ``deed`` is what cannot be done: ``read``, ``written``.
+    ``deed`` is what could not be done: ``read``, ``written``.
     """
     try:
         yield
@@ -72,10 +72,9 @@ def blaming_the_machine(path: str | Path, deed: str) -> Iterator[None]:
 
 
 def machine_error(error: BaseException, path: str | Path, deed: str) -> MachineError | None:
-    """Make the error that blames the machine; None where it did not fail.
+    """Make the error that blames the machine; None if it did not fail.
 
-    Errors of the system without a number are not the system's: gzip and nibabel raise them for
-    damaged files.
+    An OSError without a number is not the system's: gzip and nibabel raise it for damaged files.
     """
     if isinstance(error, MemoryError):
         told = str(error)
@@ -88,14 +87,14 @@ def machine_error(error: BaseException, path: str | Path, deed: str) -> MachineE
             return _blame(path, deed, NO_MEMORY, MORE_MEMORY)
         remedies = TO_READ if deed in ("read", "used") else REMEDIES
         return _blame(path, deed, os.strerror(number), remedies.get(number, OTHERWISE))
-    # SimpleITK and PyTorch raise RuntimeError for want of memory, pandas a ParserError.
+    # Out of memory, SimpleITK and PyTorch raise a RuntimeError, pandas a ParserError.
     if isinstance(error, RuntimeError) or type(error).__name__ == "ParserError":
         return told_error(str(error), path, deed)
     return None
 
 
 def told_error(text: str, path: str | Path, deed: str) -> MachineError | None:
-    """Make the error that blames the machine by what a program printed; None where it does not."""
+    """Make the error that blames the machine from a program's output; None if it does not."""
     for pattern, cause in TOLD.items():
         if re.search(pattern, text, re.IGNORECASE):
             for_memory = "memory" in cause
@@ -105,10 +104,10 @@ def told_error(text: str, path: str | Path, deed: str) -> MachineError | None:
 
 
 def machine_cause(error: BaseException, path: str | Path, deed: str) -> MachineError | None:
-    """Find the machine's failure in an error or in what it was raised from; None without one.
+    """Find a failure of the machine in an error or in its causes; None without one.
 
-    A reader that takes every error for a damaged file thus fails no subject for the machine. Where
-    the system names a file, that one is named instead of ``path``.
+    So a reader that takes every error for a damaged file does not fail a subject for the machine.
+    If the system names a file, that file is named instead of ``path``.
     """
     link: BaseException | None = error
     while link is not None:

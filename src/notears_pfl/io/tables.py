@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,21 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
 def read_columns(path: str | Path, separator: str) -> pd.DataFrame:
     """Read columns of numbers under their names, whatever these are."""
     return _parsed(table_text(path, separator), path, separator, na_values=["n/a"])
+
+
+def read_confounds(path: str | Path, numbers: Sequence[str]) -> pd.DataFrame:
+    """Read fMRIPrep's confounds; those of the columns ``numbers`` that it has must be numeric."""
+    table = read_table(path)
+    for name in [name for name in numbers if name in table]:
+        wrong = table[name].notna() & pd.to_numeric(table[name], errors="coerce").isna()
+        if wrong.any():
+            row = int(wrong.to_numpy().argmax())
+            msg = (
+                f"{path} row {row + 1}: {name} must be a number; found {table[name].iloc[row]!r}. "
+                "Copy the file from fMRIPrep again."
+            )
+            raise TableError(msg)
+    return table
 
 
 def read_cells(path: str | Path) -> pd.DataFrame:

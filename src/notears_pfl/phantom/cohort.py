@@ -1,13 +1,13 @@
-"""Who is in the phantom cohort, and what BIDS says of each of their scans."""
+"""The phantom cohort: subjects, acquisition protocol of each site, and BIDS metadata."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from notears_pfl.acquisition import scanner_sidecar
-from notears_pfl.phantom.protocol import Protocol
+from notears_pfl.acquisition import scanner_sidecar, slice_times
 from notears_pfl.seeds import stream
 
 # Mean and standard deviation of age in years, and of Beck's inventory by group.
@@ -33,6 +33,34 @@ surrogate parcellation grown from the AAL regions' published MNI coordinates: th
 Age, sex and BDI are random numbers. The true networks, movement, ROI series and deformations lie
 beside this dataset, in ../phantom/truth.
 """
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One site's BOLD and T1w acquisition, reduced in space."""
+
+    repetition_time: float
+    n_volumes: int
+    slice_times: np.ndarray
+    shape: tuple[int, int, int]
+    voxel_mm: np.ndarray
+    t1w_voxel_mm: np.ndarray
+    reduction: float
+
+
+def site_protocol(site: Mapping[str, Any], reduction: float) -> Protocol:
+    """Protocol of a row of the sites table, with voxels ``reduction`` times larger."""
+    n_slices, in_plane = round(site["n_slices"] / reduction), round(site["matrix"] / reduction)
+    spacing_mm = site["slice_thickness_mm"] + site["slice_gap_mm"]
+    return Protocol(
+        repetition_time=site["repetition_time"],
+        n_volumes=site["n_volumes"],
+        slice_times=slice_times(n_slices, site["repetition_time"], site["slice_order"]),
+        shape=(in_plane, in_plane, n_slices),
+        voxel_mm=np.array([site["in_plane_mm"], site["in_plane_mm"], spacing_mm]) * reduction,
+        t1w_voxel_mm=np.array([site["t1_thickness_mm"], *[site["t1_in_plane_mm"]] * 2]) * reduction,
+        reduction=reduction,
+    )
 
 
 def list_subjects(sites: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The scanners: the images that a protocol makes of a head."""
+"""The scanners: T1w and BOLD images of a head, by each site's protocol."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -7,9 +7,9 @@ import numpy as np
 from scipy.ndimage import affine_transform, binary_dilation, gaussian_filter, spline_filter
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.phantom.brain import Head, sample, to_template
-from notears_pfl.phantom.motion import artefact_courses
-from notears_pfl.phantom.protocol import Protocol
+from notears_pfl.phantom.cohort import Protocol
+from notears_pfl.phantom.head import Head, sample, to_template
+from notears_pfl.phantom.movement import artefact_courses
 from notears_pfl.phantom.signals import Series
 
 # Middle of the brain in the template, mm, left to right and back to front.
@@ -56,7 +56,7 @@ def acquire_t1w(
     rng: np.random.Generator, template: Head, field: np.ndarray, head_from_scanner: np.ndarray,
     protocol: Protocol, bias_percent: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Image the head that ``field`` shapes; also give its true brain mask on the same grid."""
+    """Image the head deformed by ``field``; also return its true brain mask on the same grid."""
     shape, affine = t1w_grid(protocol)
     scanner_points = grid_points(shape, affine)
     points = to_template(field, transform(head_from_scanner, scanner_points))
@@ -72,7 +72,7 @@ def acquire_t1w(
 
 @dataclass(frozen=True)
 class Scene:
-    """What the BOLD scanner looks at, in head coordinates: baseline, regions, and their grid."""
+    """What the BOLD scanner images, in head coordinates: baseline, regions, and their grid."""
 
     baseline: np.ndarray
     labels: np.ndarray
@@ -80,7 +80,7 @@ class Scene:
 
 
 def bold_scene(template: Head, field: np.ndarray, voxel_mm: np.ndarray) -> Scene:
-    """Shape the template head by ``field``; blur the baseline as a voxel of this size does."""
+    """Deform the template head by ``field``; blur the baseline as voxels of this size would."""
     points = to_template(field, grid_points(template.bold.shape, template.affine))
     baseline = sample(template.bold, template.affine, points, order=1)
     # A box of width v has the variance of a Gaussian with sigma v / sqrt(12).
@@ -93,7 +93,7 @@ def bold_scene(template: Head, field: np.ndarray, voxel_mm: np.ndarray) -> Scene
 
 
 def bold_affine(protocol: Protocol, slab_centre_mm: float) -> np.ndarray:
-    """Affine of the BOLD image: along the scanner's axes, the slab around the given height."""
+    """Affine of the BOLD image: along the scanner axes, with the slab centred at a height."""
     centre = np.array([*BRAIN_CENTRE_MM, slab_centre_mm])
     return centred_affine(protocol.shape, protocol.voxel_mm, centre)
 
@@ -104,8 +104,8 @@ def acquire_bold(
 ) -> np.ndarray:  # fmt: skip
     """Image the moving head, of shape (nx, ny, nz, n_volumes).
 
-    gain · baseline · (1 + signal + artefact + drift + non-steady state) + noise, each voxel
-    where the movement has put it and each slice at its own time.
+    gain · baseline · (1 + signal + artefact + drift + non-steady state) + noise, with the head
+    moved at each volume and each slice acquired at its own time.
     """
     affine = bold_affine(protocol, options.slab_centre_mm)
     to_scene = np.linalg.inv(scene.affine) @ head_from_scanner @ rigid_matrix(motion) @ affine
@@ -118,7 +118,7 @@ def acquire_bold(
     signal = np.stack(
         [np.pad(series.at(t), ((0, 0), (1, 0))) for t in protocol.slice_times], axis=1
     )
-    # Voxels grow by the reduction in each direction and average that much noise away.
+    # Voxels larger by the reduction in each direction average out noise accordingly.
     noise = gain * options.noise_percent / 100 / protocol.reduction**1.5
     bold = np.empty((*protocol.shape, protocol.n_volumes), dtype=np.int16)
     for t, matrix in enumerate(to_scene):
@@ -144,7 +144,7 @@ def _labels_at(scene: Scene, indices: np.ndarray) -> np.ndarray:
 def _near_regions(
     scene: Scene, matrix: np.ndarray, protocol: Protocol, motion: np.ndarray
 ) -> np.ndarray:
-    """Voxels that touch a region at the first volume, or may do so when the head moves."""
+    """Voxels that contain part of a region at the first volume, or may when the head moves."""
     touched = np.zeros(protocol.shape, dtype=bool)
     for shift in SUBVOXEL:
         indices = np.indices(protocol.shape).reshape(3, -1) + shift[:, None]
@@ -161,7 +161,7 @@ def region_coverage(
     slab_centre_mm: float,
     n_rois: int,
 ) -> np.ndarray:
-    """Share of each region that lies inside the BOLD field of view, of shape (n_rois,)."""
+    """Share of each region inside the BOLD field of view, of shape (n_rois,)."""
     labelled = np.argwhere(scene.labels > 0)
     scanner_from_scene = np.linalg.inv(head_from_scanner) @ scene.affine
     voxel_from_scanner = np.linalg.inv(bold_affine(protocol, slab_centre_mm))
@@ -196,5 +196,5 @@ def _slow_courses(
 
 
 def _as_int16(image: np.ndarray) -> np.ndarray:
-    """Magnitude image as scanners store it: whole numbers, none negative."""
+    """Magnitude image as scanners store it: non-negative integers."""
     return np.clip(np.rint(np.abs(image)), 0, np.iinfo(np.int16).max).astype(np.int16)

@@ -1,4 +1,4 @@
-"""ROI series of the linear structural equation model, band-limited as BOLD is.
+"""ROI series of the linear structural equation model, band-limited like BOLD.
 
 x(t) = x(t) W + e(t), hence x = e (I − W)⁻¹, with e white inside a band of frequencies and of
 equal variance: at any time lag the regions' covariance is that of the model.
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Series are cut from a window this much longer, so that a scan's end does not join its start.
+# Series are cut from a window this much longer, so that a scan's end does not wrap to its start.
 WINDOW = 2
 
 

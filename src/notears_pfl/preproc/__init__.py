@@ -1,1 +1,1 @@
-"""From raw volumes to clean signals: one module of pure functions per step."""
+"""From raw images to clean ROI signals: one module per step, with its options and its sentence."""

@@ -1,30 +1,26 @@
-"""The brain in a T1w image: recognised when already extracted, found by morphology otherwise.
+"""Brain extraction: recognise a T1w image that is already stripped, else find the brain.
 
-Brain tissue is brighter than the fluid and bone around it. Worn down until it comes apart from
-scalp and face, the deepest piece is the brain; grown back and closed over its sulci, its mask.
+Brain tissue is brighter than the fluid and bone around it. Eroded until it separates from scalp
+and face, the deepest component is the brain; dilated again and closed over the sulci, it is the
+brain mask.
 """
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import (
-    binary_fill_holes,
-    distance_transform_edt,
-    label,
-    zoom,
-)
+from scipy.ndimage import binary_fill_holes, distance_transform_edt, label, zoom
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.rigid import Floats
+from notears_pfl.geometry import Floats
 
 Mask = NDArray[np.bool_]
 
-# Volumes of an image already reduced to the brain, in ml: a whole head has at least half more.
+# Foreground of an image that shows only a brain, in ml: a whole head has at least half more.
 STRIPPED_ML = (600.0, 2100.0)
-# Morphology works on voxels of this size, or half as large again as the image's own.
+# Voxel size for morphology: this, or 1.5 times the image's own if that is larger.
 WORKING_MM, WORKING_FACTOR = 2.0, 1.5
 BACKGROUND = 0.05
 SCALP_MM = 8.0
-# From the crown to below the cerebellum, in mm; what lies lower is neck.
+# From the crown to below the cerebellum, in mm; anything lower is neck.
 HEAD_HEIGHT_MM = 165.0
 EROSIONS_MM = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
 CLOSING_MM = 9.0
@@ -37,15 +33,15 @@ def volume_ml(mask: Mask, voxel_mm: Floats) -> float:
 
 
 def is_stripped(t1w: Floats, voxel_mm: Floats) -> bool:
-    """Tell by its volume whether an image shows a brain alone or a whole head."""
+    """Tell by its foreground volume whether an image shows only a brain or a whole head."""
     low, high = STRIPPED_ML
     return low < volume_ml(_foreground(t1w), voxel_mm) < high
 
 
 def zero_background(t1w: Floats, voxel_mm: Floats) -> tuple[Floats, bool]:
-    """Set the background of an extracted brain to zero where it is not a number, as SPM masks.
+    """Set a NaN background of an extracted brain, as SPM writes it, to zero.
 
-    Also tell whether it was. Anything else that is not finite is refused.
+    Also return whether there was one. Refuse any other value that is not finite.
     """
     bad = ~np.isfinite(t1w)
     n_bad = np.count_nonzero(bad)
@@ -72,14 +68,25 @@ def find_brain(t1w: Floats, affine: Floats) -> Mask:
         msg = "The T1w image is constant or not finite. Convert it again."
         raise SignalError(msg)
     if is_stripped(t1w, voxel_mm):
-        return np.asarray(binary_fill_holes(_largest(_foreground(t1w))))
+        return np.asarray(binary_fill_holes(_largest_component(_foreground(t1w))))
     working_mm = np.maximum(WORKING_MM, WORKING_FACTOR * voxel_mm)
     factors = np.minimum(voxel_mm / working_mm, 1.0)
     coarse = zoom(t1w.astype(np.float32), factors, order=1, grid_mode=True, mode="nearest")
     back = np.array(t1w.shape) / np.array(coarse.shape)
-    found = _deepest_piece(coarse, affine @ np.diag([*back, 1.0]))
+    found = _deepest_component(coarse, affine @ np.diag([*back, 1.0]))
     fine = zoom(found.astype(np.float32), back, order=1, grid_mode=True, mode="nearest")
     return np.asarray(fine > 0.5)
+
+
+def brain_sentence(
+    already_stripped: bool, background_was_nan: bool, program: str | None = None
+) -> str:
+    """Methods: how the brain was extracted, or that it came extracted."""
+    if not already_stripped:
+        by = program or "thresholding and morphology"
+        return f"The brain was extracted from the T1w image by {by}."
+    as_it_is = "with zero for its missing background" if background_was_nan else "as it is"
+    return f"The T1w image was already skull-stripped and was used {as_it_is}."
 
 
 def _foreground(t1w: Floats) -> Mask:
@@ -93,9 +100,9 @@ def _foreground(t1w: Floats) -> Mask:
     return np.asarray(t1w > BACKGROUND * bright)
 
 
-def _deepest_piece(t1w: Floats, affine: Floats) -> Mask:
+def _deepest_component(t1w: Floats, affine: Floats) -> Mask:
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
-    head = binary_fill_holes(_largest(_foreground(t1w)))
+    head = binary_fill_holes(_largest_component(_foreground(t1w)))
     height_mm = np.tensordot(affine[2, :3], np.indices(head.shape), axes=1)
     neck = height_mm < np.percentile(height_mm[head], 99.9) - HEAD_HEIGHT_MM
     depth_mm = distance_transform_edt(head, sampling=voxel_mm)
@@ -108,14 +115,14 @@ def _deepest_piece(t1w: Floats, affine: Floats) -> Mask:
         weight[0] = 0
         core = pieces == np.argmax(weight)
         grown = distance_transform_edt(~core, sampling=voxel_mm) <= erosion_mm
-        brain = _largest(grown & tissue)
+        brain = _largest_component(grown & tissue)
         if np.mean(depth_mm[core] < SCALP_MM) < 0.001:
             break
     return _closed(brain, voxel_mm) & head
 
 
 def _closed(brain: Mask, voxel_mm: Floats) -> Mask:
-    """Close over sulci and ventricles, and keep a margin for what partial volume took."""
+    """Close over sulci and ventricles, with a margin for voxels lost to partial volume."""
     pad = int(np.ceil(CLOSING_MM / voxel_mm.min())) + 1
     padded = np.pad(brain, pad)
     near = distance_transform_edt(~padded, sampling=voxel_mm) <= CLOSING_MM
@@ -125,7 +132,7 @@ def _closed(brain: Mask, voxel_mm: Floats) -> Mask:
     return np.asarray(filled[inner, inner, inner])
 
 
-def _largest(mask: Mask) -> Mask:
+def _largest_component(mask: Mask) -> Mask:
     pieces, _ = label(mask)
     sizes = np.bincount(pieces.ravel())
     sizes[0] = 0
@@ -133,7 +140,7 @@ def _largest(mask: Mask) -> Mask:
 
 
 def _otsu(values: Floats, n_bins: int = 256) -> float:
-    """Threshold that splits ``values`` into two classes with the largest variance between."""
+    """Otsu's threshold: the largest variance between the two classes of ``values``."""
     counts, edges = np.histogram(values, bins=n_bins, range=(0, float(np.percentile(values, 99.5))))
     centres = (edges[1:] + edges[:-1]) / 2
     below = np.cumsum(counts)[:-1]

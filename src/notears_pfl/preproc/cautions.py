@@ -1,7 +1,8 @@
-"""Which figures of a subject's report are unusual, and the cautions that say so.
+"""Cautions: the quality figures of a subject's report that are unusual.
 
-Every figure that a report holds is listed here once: in ``LOOKS`` with what is usual of it, or in
-``DESCRIBED`` if no value of it is a reason to look. A caution excludes nobody.
+Every figure of a report is listed here once: in ``LOOKS`` with its usual range, or in
+``DESCRIBED`` if no value of it calls for a look. All limits stand here and not beside their steps,
+so that reports can be judged without loading voxel code. A caution excludes nobody.
 """
 
 import warnings
@@ -16,10 +17,10 @@ from notears_pfl.errors import NotConvergedWarning
 
 @dataclass(frozen=True)
 class Look:
-    """When to look at a figure: where it is false, or a number beyond ``low`` and ``high``.
+    """A figure that calls for a look if it is false, or a number outside ``low`` to ``high``.
 
-    ``words`` say what was found, ``{value}`` in them what it is; ``number`` is taken of the figure
-    where that is no number itself.
+    ``words`` describe the finding, with ``{value}`` for the number; ``number`` computes it from a
+    figure that is not a number itself.
     """
 
     words: str
@@ -29,27 +30,27 @@ class Look:
     number: Callable[[Any], float] = float
 
     def caution(self, figure: Any) -> str | None:
-        """Say what is unusual of a figure; None where nothing is, or where there is no figure."""
+        """Caution for an unusual figure; None for a usual or missing one."""
         if figure is None or figure is True:
             return None
         if figure is False:
             return f"{self.words}: look at the subject's figures."
         value = self.number(figure)
-        # What is not a number is not usual either.
+        # NaN is not usual either.
         if self.low <= value <= self.high:
             return None
         words = self.words.format(value=format(value, self.form))
         return f"{words}, {self.usual()} is usual: look at the subject's figures."
 
     def usual(self) -> str:
-        """Describe the values that are usual."""
+        """Describe the usual range."""
         if np.isinf(self.high):
             return f"{self.low:g} or more"
         return f"{self.low:g} to {self.high:g}"
 
 
-# Limits from 28 real heads, one real scan and the phantom; few failures were seen. The largest of
-# the phantom's brains has 2,134 ml, and the smallest mask that took in scalp had 2,171.
+# Limits from 28 real heads, one real scan and the phantom; few failures were seen. The phantom's
+# largest brain has 2,134 ml; the smallest mask that included scalp had 2,171 ml.
 LOOKS = {
     "brain_ml": Look("The brain has {value} ml", 1150, 2150, ".0f"),
     "tissue_model_converged": Look(
@@ -76,9 +77,9 @@ LOOKS = {
         "The T1w image's tissues explain a share of {value} of the mean BOLD image", 0.1, form=".3f"
     ),
 }
-# Judged by another figure, by name.
+# Figures that are judged by another figure, by name.
 JUDGED_BY = {"brain_volume_usual": "brain_ml"}
-# What was there, what was done, and what the cohort's limits or a refusal judge.
+# Figures that describe the data or the processing, or that exclusion limits judge.
 DESCRIBED = {
     "already_stripped", "background_was_nan", "bias_spread", "n_volumes", "repetition_time",
     "slice_reference_time", "voxel_mm", "mean_fd_power_mm", "share_fd_power_mm_above_0.5",
@@ -86,19 +87,19 @@ DESCRIBED = {
     "largest_translation_mm", "largest_rotation_deg", "brain_coverage", "coverage",
     "degrees_of_freedom", "n_regressors", "min_coverage", "non_steady_volumes",
 }  # fmt: skip
-# Parts of a report that are no figures.
+# Parts of a report that are not figures.
 TEXTS = {"status", "sources", "space", "why_none", "cautions", "engines", "methods"}
 
 
 def is_usual(name: str, value: float) -> bool:
-    """Tell whether a figure of ``LOOKS`` is nothing to look at."""
+    """Tell whether a figure of ``LOOKS`` is within its usual range."""
     return LOOKS[name].caution(value) is None
 
 
 def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the cautions of a report's figures to those that it has, and warn of the new ones.
+    """Add cautions on a report's figures to those that it has, and warn about the new ones.
 
-    Such a result is often good: its quality figures and pictures tell.
+    Many such results are good: the quality figures and pictures show it.
     """
     known = list(report.get("cautions", []))
     told = {
@@ -113,13 +114,13 @@ def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unlisted_figures(report: Mapping[str, Any]) -> list[str]:
-    """Names in a report that this module does not know: a figure that could stay unseen."""
+    """Names in a report that this module does not list: figures that nobody would judge."""
     known = {*LOOKS, *JUDGED_BY, *DESCRIBED, *TEXTS}
     return [name for name, _ in _flat(report) if name not in known]
 
 
 def _flat(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Figures by name; the report on the T1w image has two of the template's agreement."""
+    """Figures by name; the report on the T1w image has two template agreements."""
     for name, figure in report.items():
         if name == "template_agreement" and isinstance(figure, Mapping):
             for stage, agreement in figure.items():

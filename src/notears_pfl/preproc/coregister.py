@@ -1,9 +1,10 @@
-"""BOLD to T1w: the rigid motion under which tissues best predict the mean BOLD image.
+"""Registration of BOLD to T1w: the rigid motion under which tissues best predict the mean BOLD.
 
-min over Q, β of Σ_x (E(Q x) - Σ_k β_k P_k(x))²: E is the mean BOLD image, P_k a constant and the
-probabilities of fluid, grey and white matter, all blurred alike. The tissues' brightness β
-is free, so contrast may be any; what is maximised is the correlation ratio. Gauss-Newton in Q,
-from coarse to fine blur, from the scanner's own coordinates and from matching centres.
+Minimises Σ_x (E(Q x) - Σ_k β_k P_k(x))² over Q and β: E is the mean BOLD image, P_k are a constant
+and the probabilities of cerebrospinal fluid, grey and white matter, all equally blurred. The
+intensities β of the tissues are free, so any contrast will do; this maximises the correlation
+ratio. Gauss-Newton in Q, from coarse to fine blur, from two starting points: the scanner's
+coordinates, and aligned centres of mass.
 """
 
 from dataclasses import dataclass
@@ -11,22 +12,33 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
 
-from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.preproc.options import CoregisterOptions
+from notears_pfl.errors import SignalError
+from notears_pfl.geometry import FWHM_PER_SIGMA, Floats, about, rigid_matrix, transform
 from notears_pfl.preproc.resample import Grid
-from notears_pfl.preproc.rigid import Floats, about
-from notears_pfl.preproc.smooth import FWHM_PER_SIGMA
 
-# Least share of blurred brain at the points that are matched.
-IN_SIGHT, WITHIN = 0.05, 0.6
+# Smallest blurred brain probability at the points that are matched: coarse level, finer levels.
+NEAR_BRAIN, WITHIN_BRAIN = 0.05, 0.6
+
+
+@dataclass(frozen=True)
+class CoregisterOptions:
+    """How BOLD is registered to T1w; not in the configuration.
+
+    ``blur_mm`` lists the widths (FWHM) from coarse to fine; no blur is finer than a BOLD voxel.
+    """
+
+    blur_mm: tuple[float, ...] = (12.0, 7.0, 4.0)
+    separation_mm: float = 6.0
+    max_iterations: int = 40
+    tolerance_mm: float = 1e-3
 
 
 @dataclass(frozen=True)
 class Coregistration:
     """Matrix (4, 4) from T1w to BOLD coordinates, and how well it fits.
 
-    ``explained`` is the share of the BOLD image's variance that tissues explain; None if another
-    engine found the matrix.
+    ``explained`` is the share of the BOLD image's variance that the tissues explain; None if
+    another program found the matrix.
     """
 
     matrix: Floats
@@ -36,7 +48,7 @@ class Coregistration:
 
 @dataclass(frozen=True)
 class _Tissues:
-    """Points (3, n), regressors (n, k) and their derivatives by motion (n, k, 6) there."""
+    """Points (3, n), the regressors there (n, k) and their derivatives by motion (n, k, 6)."""
 
     points: Floats
     centre: Floats
@@ -51,9 +63,9 @@ def coregister(
     grid: Grid,
     options: CoregisterOptions,
 ) -> Coregistration:
-    """Find where ``mean_bold`` (x, y, z) lies in T1w space.
+    """Register ``mean_bold`` (x, y, z) to the T1w image.
 
-    ``probabilities`` (3, x, y, z) of fluid, grey and white matter live on the T1w ``grid``.
+    ``probabilities`` (3, x, y, z) of cerebrospinal fluid, grey and white matter are on ``grid``.
     """
     bold_mm = np.linalg.norm(bold_affine[:3, :3], axis=0)
     brain = probabilities.sum(axis=0)
@@ -63,10 +75,10 @@ def coregister(
     candidates = [
         Coregistration(start, -np.inf, converged=False) for start in (np.eye(4), by_centre)
     ]
-    # The whole head guides the coarse search; fine levels trust the tissues within the brain.
+    # The whole head guides the coarse level; finer levels use the tissues within the brain.
     levels = dict.fromkeys(max(blur_mm, float(bold_mm.max())) for blur_mm in options.blur_mm)
     for level, blur_mm in enumerate(levels):
-        least = IN_SIGHT if level == 0 else WITHIN
+        least = NEAR_BRAIN if level == 0 else WITHIN_BRAIN
         sigma = np.sqrt(blur_mm**2 - bold_mm**2) / FWHM_PER_SIGMA / bold_mm
         coefficients = spline_filter(gaussian_filter(mean_bold.astype(np.float32), sigma))
         tissues = _tissues(probabilities, grid, blur_mm, least, options)
@@ -74,7 +86,7 @@ def coregister(
             _match(coefficients, bold_affine, tissues, candidate.matrix, options)
             for candidate in candidates
         ]
-        # The coarsest level tells which start is in the right valley.
+        # The coarsest level decides which starting point leads to the better minimum.
         candidates = [max(candidates, key=lambda candidate: candidate.explained or -np.inf)]
     return candidates[0]
 
@@ -97,7 +109,7 @@ def _centre(volume: Floats, affine: Floats) -> Floats:
 def _tissues(
     probabilities: Floats, grid: Grid, blur_mm: float, least: float, options: CoregisterOptions
 ) -> _Tissues:
-    """Blur the tissues and sample them where the brain's share is at least ``least``."""
+    """Blur the tissues and sample them where the brain probability exceeds ``least``."""
     sigma = blur_mm / FWHM_PER_SIGMA / grid.voxel_mm
     blurred = [gaussian_filter(p.astype(np.float32), sigma) for p in probabilities]
     steps = np.maximum(np.round(options.separation_mm / grid.voxel_mm), 1).astype(int)
@@ -135,14 +147,32 @@ def _match(
             return Coregistration(matrix, -np.inf, converged=False)
         values = map_coordinates(coefficients, voxels[:, inside], prefilter=False, mode="mirror")
         regressors = tissues.regressors[inside]
-        brightness = np.linalg.lstsq(regressors, values, rcond=None)[0]
-        residual = values - regressors @ brightness
+        intensities = np.linalg.lstsq(regressors, values, rcond=None)[0]
+        residual = values - regressors @ intensities
         explained = 1 - float(np.sum(residual**2) / np.sum((values - values.mean()) ** 2))
-        derivatives = np.tensordot(tissues.derivatives[inside], brightness, axes=(1, 0))
-        # Brightness follows the motion: its share is projected out of the derivatives.
+        derivatives = np.tensordot(tissues.derivatives[inside], intensities, axes=(1, 0))
+        # The intensities adapt to the motion: project them out of the derivatives.
         derivatives -= regressors @ np.linalg.lstsq(regressors, derivatives, rcond=None)[0]
         step = np.linalg.lstsq(derivatives, -residual, rcond=None)[0]
         matrix = matrix @ about(tissues.centre, rigid_matrix(step))
         if np.abs(step * [1, 1, 1, radius_mm, radius_mm, radius_mm]).max() < options.tolerance_mm:
             return Coregistration(matrix, explained, converged=True)
     return Coregistration(matrix, explained, converged=False)
+
+
+def check_agreement(coregistration: Coregistration) -> None:
+    """Refuse a registration in which BOLD and T1w have too little brain in common."""
+    agreement = coregistration.explained
+    if agreement is not None and not np.isfinite(agreement):
+        msg = (
+            "The mean BOLD image cannot be registered to the T1w image: where they overlap, too "
+            f"few voxels are brain, or all are alike (agreement {agreement}). Look at both "
+            "images, or leave this subject out."
+        )
+        raise SignalError(msg)
+
+
+def coregister_sentence(program: str | None = None) -> str:
+    """Methods: how BOLD was registered to T1w."""
+    by = f" by {program}" if program else ""
+    return f"The mean BOLD image was registered rigidly to the T1w image's tissues{by}."

@@ -1,25 +1,43 @@
-"""T1w brain to template: affine, then diffeomorphic, by greedy (Yushkevich et al.)."""
+"""Registration of the T1w brain to MNI space: affine, then diffeomorphic, by greedy."""
 
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import SimpleITK
 from picsl_greedy import Greedy3D
 
-from notears_pfl.geometry import transform
-from notears_pfl.preproc.options import NormaliseOptions
-from notears_pfl.preproc.resample import Grid, downsample
-from notears_pfl.preproc.rigid import Floats
-from notears_pfl.preproc.warp import Normalisation
+from notears_pfl.geometry import Floats, transform
+from notears_pfl.preproc.resample import Grid, Normalisation, downsample, sample_volume
+from notears_pfl.preproc.template import BrainTemplate
 
-# One thread, one seed and no jitter: the same bytes every time.
+# One thread, one seed and no jitter give the same bytes every time.
 REPEATABLE = "-V 0 -threads 1 -seed 1 -jitter 0"
 LPS = np.diag([-1.0, -1.0, 1.0, 1.0])
-# A level of registration is added below each of these voxel sizes, mm.
+# Each of these voxel sizes adds a level of registration if the working voxels are finer, mm.
 LEVELS_MM = (6.0, 3.0)
 COARSEST_MM = 4.0
+
+
+@dataclass(frozen=True)
+class NormaliseOptions:
+    """How brains are normalised; not in the configuration.
+
+    Registration works on voxels ``working_factor`` times as large as the largest edge of a T1w
+    voxel, but no larger than 4 mm. Iterations are per level, from coarse to fine, each twice as
+    fine as the one before: three levels for working voxels below 3 mm, two below 6 mm, one
+    above. The smoothing of the update and of the whole field is in voxels, and so is the
+    ``radius`` of the correlation.
+    """
+
+    working_factor: float = 2.0
+    affine_iterations: tuple[int, int, int] = (40, 10, 5)
+    warp_iterations: tuple[int, int, int] = (60, 20, 10)
+    radius: int = 2
+    smooth_update: float = 1.732
+    smooth_total: float = 0.7071
 
 
 def normalise(
@@ -29,7 +47,7 @@ def normalise(
     template_affine: Floats,
     options: NormaliseOptions,
 ) -> Normalisation:
-    """Register the brain ``t1w`` to the brain ``template``, both zero outside."""
+    """Register the brain ``t1w`` to the brain ``template``; both are zero outside the brain."""
     edge_mm = float(np.linalg.norm(t1w_affine[:3, :3], axis=0).max())
     working_mm = max(edge_mm, min(options.working_factor * edge_mm, COARSEST_MM))
     fixed, grid = downsample(template, template_affine, working_mm)
@@ -59,6 +77,29 @@ def normalise(
     return Normalisation(displacement.astype(np.float32), grid, affine)
 
 
+def template_agreement(
+    brain: Floats, affine: Floats, normalisation: Normalisation, template: BrainTemplate
+) -> float:
+    """Correlation of the template with the normalised ``brain``, over the template's brain."""
+    grid = normalisation.grid
+    inside = sample_volume(template.brain.astype(float), template.affine, grid.points(), 1) > 0.5
+    points = grid.points()[:, inside]
+    ours = sample_volume(brain, affine, normalisation.to_t1w(points), order=1)
+    theirs = sample_volume(template.t1w, template.affine, points, order=1)
+    return round(float(np.corrcoef(ours, theirs)[0, 1]), 4)
+
+
+def normalise_sentence(options: NormaliseOptions, program: str | None = None) -> str:
+    """Methods: template and kind of registration."""
+    if program:
+        return f"The brain was registered to MNI space by {program}."
+    return (
+        "The brain was registered to the ICBM 2009a MNI152 template by an affine and then a "
+        "diffeomorphic transformation (greedy, local normalised cross-correlation with a radius "
+        f"of {options.radius} voxels)."
+    )
+
+
 def _levels(iterations: tuple[int, ...], levels: int) -> str:
     return "x".join(str(n) for n in iterations[:levels])
 
@@ -74,7 +115,7 @@ def _to_itk(array: Floats, grid: Grid) -> SimpleITK.Image:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep greedy's optimiser, which writes past Python, from the terminal."""
+    """Keep greedy, which bypasses Python's streams, from writing to the terminal."""
     saved = [os.dup(1), os.dup(2)]
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         try:

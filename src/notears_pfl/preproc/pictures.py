@@ -1,12 +1,12 @@
-"""Slices that show how well two images of a subject lie upon each other.
+"""Slices that show how well two images of a subject are registered.
 
-The functional and anatomical rules keep them in ``results/preproc/sub-X/figures``, one NPZ of a
-few ten kB per registration:
+The functional and anatomical rules keep them in ``results/preproc/sub-X/figures``, one NPZ of
+tens of kB per registration:
 
 ``sub-X_space-MNI152_desc-T1w_slices.npz``
-    The T1w brain brought to the template, with the template's outlines.
+    The T1w brain normalised to the template, with the template's outlines.
 ``sub-X_space-T1w_desc-meanBold_slices.npz``
-    The mean BOLD image brought to the T1w image, with the outlines of the T1w image's tissues.
+    The mean BOLD image registered to the T1w image, with the outlines of the T1w image's tissues.
 
 For each plane (``axial``, ``coronal``, ``sagittal``) a file holds three arrays:
 
@@ -14,13 +14,13 @@ For each plane (``axial``, ``coronal``, ``sagittal``) a file holds three arrays:
     The image, black to white. Row 0 is the top (front, in axial slices), column 0 the subject's
     left (the back, in sagittal slices): ``imshow(image, cmap="gray")`` shows it upright.
 ``<plane>_outline`` : uint8, (slices, rows, columns)
-    1 on the outline of the brain, 2 on that of its white matter, 0 elsewhere.
+    1 on the outline of the brain, 2 on the outline of its white matter, 0 elsewhere.
 ``<plane>_mm`` : float64, (slices,)
-    Where the slices lie along z, y or x, mm in the space named.
+    Positions of the slices along z, y or x, in mm of the space named.
 
-``pixel_mm`` is the edge of a pixel. Displacement, DVARS and motion of every volume are columns of
-``desc-confounds_timeseries.tsv`` and ``desc-motion_timeseries.tsv``; the carpets before and after
-cleaning are the ``desc-raw`` and ``desc-clean`` ROI series.
+``pixel_mm`` is the edge of a pixel. Framewise displacement, DVARS and motion of every volume are
+columns of ``desc-confounds_timeseries.tsv`` and ``desc-motion_timeseries.tsv``; the carpets before
+and after cleaning are the ``desc-raw`` and ``desc-clean`` ROI series.
 """
 
 from collections.abc import Callable
@@ -29,29 +29,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import binary_erosion
 
-from notears_pfl.geometry import transform
-from notears_pfl.preproc.resample import Grid, sample_volume
-from notears_pfl.preproc.rigid import Floats
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation
+from notears_pfl.geometry import Floats, transform
+from notears_pfl.preproc.resample import Grid, Normalisation, sample_volume
+from notears_pfl.preproc.template import BrainTemplate
 
 Slices = dict[str, NDArray[np.generic]]
 Sampler = Callable[[Floats], Floats]
 
 PIXEL_MM = 2.0
-# The field of view of a picture, mm, about the middle of the brain.
+# Field of view of a picture about the middle of the brain, mm.
 EXTENT_MM = np.array([168.0, 208.0, 176.0])
-# Where slices are taken, mm from the middle of the brain; to the side, past the midline.
+# Positions of the slices, mm from the middle of the brain; sagittal ones avoid the midline.
 OFFSETS_MM = {"axial": (-24.0, 0.0, 24.0), "coronal": (-36.0, 0.0, 32.0), "sagittal": (-36, 4, 36)}
-# The axis across a plane, and the axes along its columns and rows.
+# The axis perpendicular to a plane, and the axes along its columns and rows.
 PLANES = {"axial": (2, 0, 1), "coronal": (1, 0, 2), "sagittal": (0, 1, 2)}
-# Middle of the template's brain, mm.
+# Middle of the template brain, mm.
 TEMPLATE_MIDDLE_MM = np.array([0.0, -18.0, 10.0])
 
 
 def normalisation_slices(
     t1w: Floats, affine: Floats, normalisation: Normalisation, template: BrainTemplate
 ) -> Slices:
-    """Show the brain ``t1w`` (x, y, z), zero outside, in the template's space."""
+    """Show the brain ``t1w`` (x, y, z), zero outside, in template space."""
     return _slices(
         TEMPLATE_MIDDLE_MM,
         lambda points: sample_volume(t1w, affine, normalisation.to_t1w(points), 1),
@@ -65,7 +64,7 @@ def coregistration_slices(
 ) -> Slices:
     """Show ``mean_bold`` (x, y, z) in T1w space, where ``tissues`` (3, x, y, z) lie on ``grid``.
 
-    ``to_bold`` (4, 4) carries T1w to BOLD coordinates.
+    ``to_bold`` (4, 4) maps T1w to BOLD coordinates.
     """
     brain = np.sum(tissues, axis=0)
     middle = grid.points() @ brain.ravel() / brain.sum()
@@ -78,7 +77,7 @@ def coregistration_slices(
 
 
 def _slices(middle_mm: Floats, image: Sampler, brain: Sampler, white: Sampler) -> Slices:
-    """Sample the slices of all planes; grey values reach from zero to the brain's brightest."""
+    """Sample the slices of all planes; grey values run from zero to the brain's brightest."""
     found, masks = {}, {}
     slices: Slices = {"pixel_mm": np.array(PIXEL_MM)}
     for plane in PLANES:
@@ -98,7 +97,7 @@ def _slices(middle_mm: Floats, image: Sampler, brain: Sampler, white: Sampler) -
 
 
 def _plane_points(plane: str, middle_mm: Floats) -> tuple[Floats, Floats]:
-    """World points (3, slices, rows, columns) of a plane's slices, and where the slices lie."""
+    """World points (3, slices, rows, columns) of a plane's slices, and their positions."""
     across, along_columns, along_rows = PLANES[plane]
     where = middle_mm[across] + np.array(OFFSETS_MM[plane])
     columns, rows = (
@@ -113,6 +112,6 @@ def _plane_points(plane: str, middle_mm: Floats) -> tuple[Floats, Floats]:
 
 
 def _within(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Wear a stack of slices down by a pixel, each by itself."""
+    """Erode each slice of a stack by one pixel."""
     cross = np.array([[[0, 1, 0], [1, 1, 1], [0, 1, 0]]], dtype=bool)
     return np.asarray(binary_erosion(mask, cross))

@@ -1,10 +1,10 @@
-"""Head motion by rigid least squares, SPM's way: min over M of Σ (g(x) G(x) - F(M⁻¹ x))².
+"""Head motion: rigid realignment by least squares, as in SPM, and framewise displacement.
 
-G is the reference, F a volume, both smoothed; x runs over jittered points that carry most of
-the information on motion. SPM matches the mean intensity; here the gain g is linear in x, so
-that brightness which comes and goes on one side of the head is not taken for motion.
-Gauss-Newton with the gradient of the reference, first against the first volume, then against
-the mean of the aligned ones.
+Realignment minimises Σ (g(x) G(x) - F(M⁻¹ x))² over the rigid motion M. G is the reference and F a
+volume, both smoothed; x runs over jittered points that carry most of the information on motion.
+SPM matches the mean intensity; here the gain g is linear in x, so that intensity changes on one
+side of the head are not mistaken for motion. Gauss-Newton with the gradient of the reference,
+first to the first volume, then to the mean of the realigned volumes.
 """
 
 from dataclasses import dataclass
@@ -13,20 +13,43 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
 
-from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.preproc.options import RealignOptions
-from notears_pfl.preproc.rigid import Floats, about, rigid_parameters
-from notears_pfl.preproc.smooth import FWHM_PER_SIGMA
+from notears_pfl.errors import SignalError
+from notears_pfl.geometry import (
+    FWHM_PER_SIGMA,
+    Floats,
+    about,
+    rigid_matrix,
+    rigid_parameters,
+    transform,
+)
 
 # Order of the interpolating spline; SPM's default for estimation.
 SPLINE = 2
 # Less blur than this, in voxels, leaves interpolation error in the estimate.
 FWHM_VOXELS = 1.4
+# Radii of the spheres on which framewise displacement is measured.
+POWER_RADIUS_MM, JENKINSON_RADIUS_MM = 50.0, 80.0
+
+
+@dataclass(frozen=True)
+class RealignOptions:
+    """How motion is estimated; not in the configuration.
+
+    The blur is at least 1.4 voxels and points are at least one voxel apart, whatever the values
+    here. ``quality`` is the share of the information on motion kept when points are left out.
+    """
+
+    fwhm_mm: float = 6.0
+    separation_mm: float = 4.0
+    quality: float = 0.98
+    register_to_mean: bool = True
+    max_iterations: int = 32
+    tolerance_mm: float = 3e-3
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Motion of every volume against the first: parameters (volumes, 6), and convergence."""
+    """Motion of every volume relative to the first: parameters (volumes, 6), and convergence."""
 
     parameters: Floats
     converged: NDArray[np.bool_]
@@ -34,7 +57,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class _Target:
-    """What volumes are matched to: world points (3, n), values (n,) and derivatives (n, 6)."""
+    """The reference: world points (3, n), its values (n,) and their derivatives (n, 6)."""
 
     points: Floats
     centre: Floats
@@ -43,7 +66,7 @@ class _Target:
 
 
 def estimate_motion(bold: Floats, affine: Floats, options: RealignOptions) -> Motion:
-    """Estimate the motion of every volume of ``bold`` (x, y, z, volumes) against the first."""
+    """Estimate the motion of every volume of ``bold`` (x, y, z, volumes) relative to the first."""
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
     fwhm_mm = max(options.fwhm_mm, FWHM_VOXELS * float(np.prod(voxel_mm) ** (1 / 3)))
     sigma = fwhm_mm / FWHM_PER_SIGMA / voxel_mm
@@ -62,7 +85,7 @@ def estimate_motion(bold: Floats, affine: Floats, options: RealignOptions) -> Mo
     converged = np.ones(n_volumes, dtype=bool)
     aligned[0] = target.values
     for t in range(1, n_volumes):
-        # Heads drift: the volume before is the best guess.
+        # Heads drift: the motion of the previous volume is the best starting point.
         pullbacks[t], aligned[t], converged[t] = _match(
             volumes[t], to_voxel, target, pullbacks[t - 1], options
         )
@@ -72,7 +95,7 @@ def estimate_motion(bold: Floats, affine: Floats, options: RealignOptions) -> Mo
             pullbacks[t], _, converged[t] = _match(
                 volumes[t], to_voxel, mean, pullbacks[t], options
             )
-    # A pullback carries reference to volume; motion carries each volume to the first.
+    # A pullback maps reference to volume; motion maps each volume to the first.
     motion = pullbacks[0] @ np.linalg.inv(pullbacks)
     return Motion(rigid_parameters(motion), converged)
 
@@ -84,7 +107,7 @@ def _mean(aligned: Floats) -> Floats:
 
 
 def _target(coefficients: Floats, affine: Floats, options: RealignOptions) -> _Target:
-    """Choose the points of the reference, and how its values change with motion there."""
+    """Choose the points of the reference, and differentiate its values by motion there."""
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
     shape = np.array(coefficients.shape)
     axes = [
@@ -92,7 +115,7 @@ def _target(coefficients: Floats, affine: Floats, options: RealignOptions) -> _T
         for n, mm in zip(shape, voxel_mm, strict=True)
     ]
     voxels = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
-    # A grid in step with the voxels favours whole-voxel motion; the R3 sequence breaks the step.
+    # A grid aligned with the voxels favours whole-voxel motion; the R3 sequence jitters it.
     steps = 1.2207440846057596 ** -np.arange(1.0, 4)
     voxels = voxels + (steps[:, None] * np.arange(voxels.shape[1]) % 1.0) * 0.999
 
@@ -118,7 +141,7 @@ def _sample(coefficients: Floats, voxels: Floats) -> NDArray[np.float64]:
 
 
 def _derivatives(points: Floats, gradient: Floats) -> tuple[Floats, Floats]:
-    """Give the derivatives (n, 6) by motion about the centre of information, and that centre."""
+    """Differentiate by motion (n, 6) about the centre of the squared gradient; also return it."""
     weight = np.sum(gradient**2, axis=0)
     centre = (points @ weight / weight.sum())[:, None]
     x, y, z = points - centre
@@ -128,7 +151,7 @@ def _derivatives(points: Floats, gradient: Floats) -> tuple[Floats, Floats]:
 
 
 def _informative(derivatives: Floats, quality: float) -> NDArray[np.intp]:
-    """Points whose leverages, the largest first, make up ``quality`` of their sum."""
+    """Points of largest leverage that together make up ``quality`` of its sum."""
     q, _ = np.linalg.qr(derivatives)
     leverage = np.sum(q**2, axis=1)
     order = np.argsort(-leverage, kind="stable")
@@ -165,3 +188,45 @@ def _match(
         if np.abs(step * [1, 1, 1, radius_mm, radius_mm, radius_mm]).max() < options.tolerance_mm:
             return pullback, aligned, True
     return pullback, aligned, False
+
+
+def check_motion(motion: Motion, shape: tuple[int, ...]) -> None:
+    """Refuse a run in which the motion of some volumes could not be estimated."""
+    n_lost = np.count_nonzero(~np.isfinite(motion.parameters).all(axis=1))
+    if n_lost:
+        msg = (
+            f"Head motion cannot be estimated in {n_lost} of {len(motion.parameters)} "
+            f"volumes: a head of at least four slices was needed, the run of shape {shape} has no "
+            "structure to match. Convert it again, or leave this subject out."
+        )
+        raise SignalError(msg)
+
+
+def displacement_power(motion: Floats) -> Floats:
+    """Framewise displacement of Power et al. 2012 in mm; zero for the first volume.
+
+    Sum of absolute changes of the six parameters, rotations as arcs on a sphere of 50 mm.
+    """
+    millimetres = motion * ([1.0] * 3 + [POWER_RADIUS_MM] * 3)
+    return np.concatenate([[0.0], np.abs(np.diff(millimetres, axis=0)).sum(axis=1)])
+
+
+def displacement_jenkinson(motion: Floats, centre_mm: Floats) -> Floats:
+    """Framewise displacement of Jenkinson et al. 2002 in mm; zero for the first volume.
+
+    Root mean square over a sphere of 80 mm about ``centre_mm`` of the relative motion
+    D - I = [A b]: sqrt(R²/5 · tr(AᵀA) + |b + A c|²).
+    """
+    matrices = rigid_matrix(motion)
+    relative = matrices[1:] @ np.linalg.inv(matrices[:-1]) - np.eye(4)
+    rotation, shift = relative[:, :3, :3], relative[:, :3, 3]
+    at_centre = shift + rotation @ np.asarray(centre_mm)
+    variance = JENKINSON_RADIUS_MM**2 / 5 * np.sum(rotation**2, axis=(1, 2))
+    return np.concatenate([[0.0], np.sqrt(variance + np.sum(at_centre**2, axis=1))])
+
+
+def realign_sentence(on_slice_timed: bool, program: str | None = None) -> str:
+    """Methods: the volumes on which motion was estimated, and how."""
+    volumes = "the slice-timed volumes" if on_slice_timed else "the volumes as acquired"
+    own = "rigid least squares, first to the first volume and then to the mean"
+    return f"Head motion was estimated on {volumes} by {program or own}."

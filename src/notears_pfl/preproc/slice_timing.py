@@ -1,7 +1,7 @@
-"""Slice timing: every slice shifted in time to one reference, as SPM does it.
+"""Slice timing: every slice is shifted in time to one reference, as in SPM.
 
 A slice acquired s repetition times after the reference holds x(n + s); the Fourier
-coefficients of its series, times exp(-2πi f s), give x(n).
+coefficients of its series times exp(-2πi f s) give x(n).
 """
 
 import numpy as np
@@ -10,11 +10,11 @@ from scipy.fft import irfft, rfft
 
 from notears_pfl.acquisition import are_slice_times
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.rigid import Floats
+from notears_pfl.geometry import Floats
 
 
 def check_slice_times(slice_times: Floats, n_slices: int, tr: float) -> None:
-    """Refuse acquisition times that no volume of ``n_slices`` within ``tr`` seconds can have."""
+    """Refuse times that do not fit ``n_slices`` slices acquired within ``tr`` seconds."""
     if len(slice_times) != n_slices:
         msg = (
             f"SliceTiming lists {len(slice_times)} times for {n_slices} slices. "
@@ -30,7 +30,7 @@ def check_slice_times(slice_times: Floats, n_slices: int, tr: float) -> None:
 
 
 def middle_slice_time(slice_times: Floats) -> float:
-    """Time of the slice acquired mid-way, ``so[ceil(N/2)]``: DPARSF's reference."""
+    """Time of the slice acquired midway, ``so[ceil(N/2)]``: DPARSF's reference."""
     ordered = np.sort(slice_times)
     return float(ordered[(len(ordered) + 1) // 2 - 1])
 
@@ -40,8 +40,8 @@ def correct_slice_timing(
 ) -> NDArray[np.float32]:
     """Shift every slice of ``bold`` (x, y, z, volumes) to ``reference_time`` seconds.
 
-    Slices are along the third axis. SPM pads to the power of two above the number of
-    volumes, on a straight line from the last value back to the first.
+    Slices lie along the third axis. As in SPM, series are padded to the next power of two above
+    the number of volumes, on a straight line from the last value back to the first.
     """
     check_slice_times(slice_times, bold.shape[2], tr)
     n_volumes = bold.shape[3]
@@ -51,7 +51,7 @@ def correct_slice_timing(
 
     shifted = np.empty(bold.shape, dtype=np.float32)
     for k, time in enumerate(slice_times):
-        # A shift leaves a constant alone; without it single precision is enough.
+        # A shift leaves the mean as it is; without the mean, single precision is enough.
         level = bold[:, :, k].mean(axis=-1, keepdims=True)
         series = (bold[:, :, k] - level).astype(np.float32)
         first, last = series[..., :1], series[..., -1:]
@@ -60,3 +60,14 @@ def correct_slice_timing(
         spectrum = rfft(padded, axis=-1) * phase.astype(np.complex64)
         shifted[:, :, k] = level + irfft(spectrum, n_padded, axis=-1)[..., :n_volumes]
     return shifted
+
+
+def slice_timing_sentence(reference_time: float | None, program: str | None = None) -> str:
+    """Methods: the reference time in seconds (None where not corrected), and the method."""
+    if reference_time is None:
+        return "Slice timing was not corrected."
+    return (
+        "Slices were shifted in time to the slice acquired midway, "
+        f"{reference_time:.4g} s after the start of each volume, by "
+        f"{program or 'Fourier interpolation'}."
+    )

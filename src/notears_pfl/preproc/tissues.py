@@ -1,8 +1,8 @@
-"""Tissue classes and intensity bias of a T1w image, each estimated given the other.
+"""Tissue segmentation and intensity bias of a T1w image, estimated together.
 
-log I(x) = μ_k + Σ_j β_j b_j(x) + noise: a mixture of Gaussians over fluid, grey and white
-matter with a smooth bias, fitted by expectation maximisation (Wells et al. 1996; Ashburner and
-Friston 2005). Prior probabilities of the tissues at each voxel enter where they are known.
+log I(x) = μ_k + Σ_j β_j b_j(x) + noise: a mixture of Gaussians over cerebrospinal fluid, grey and
+white matter with a smooth bias field, fitted by expectation maximisation (Wells et al. 1996;
+Ashburner and Friston 2005). Prior tissue probabilities at each voxel are used where known.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 from scipy.ndimage import zoom
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.rigid import Floats
+from notears_pfl.geometry import Floats
 
-TISSUES = ("csf", "grey", "white")
-# The bias is smooth: it is estimated on voxels of this size and applied at full resolution.
+# The bias field is smooth: estimate it on voxels of this size, apply it at full resolution.
 WORKING_MM = 4.0
-# Shortest half wave of the bias, mm.
+# Shortest half wave of the bias field, mm.
 CUTOFF_MM = 60.0
-# Bias this far from one, as a standard deviation of log intensity, is expected beforehand.
+# Prior standard deviation of the bias, in log intensity.
 BIAS_SPREAD = 0.3
-# No tissue's log intensities are narrower than this.
+# Smallest standard deviation of a tissue's log intensities.
 NARROWEST = 0.01
-# Quantiles at which the search for the three tissues starts.
+# Quantiles from which the search for the three tissues starts.
 START = (0.02, 0.5, 0.98)
 N_ITERATIONS = 60
 TOLERANCE = 1e-4
@@ -33,7 +32,7 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class TissueModel:
-    """Means, deviations and shares (3,) of the corrected log intensities, and the bias."""
+    """Means, deviations and shares (3,) of the corrected log intensities, and the bias field."""
 
     means: Floats
     deviations: Floats
@@ -83,7 +82,7 @@ def fit_tissues(t1w: Floats, mask: NDArray[np.bool_], voxel_mm: Floats) -> Tissu
 
 
 def _three_means(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Start from three clusters: means, deviations and shares."""
+    """Find starting values by k-means: means, deviations and shares."""
     if not values.size:
         _refuse(values)
     means: Floats = np.quantile(values, START)
@@ -113,14 +112,32 @@ def _refuse(values: Floats) -> NoReturn:
 def tissue_probabilities(
     corrected: Floats, model: TissueModel, priors: Floats | None = None
 ) -> NDArray[np.float32]:
-    """Probabilities (3, n) of fluid, grey and white matter at ``corrected`` intensities (n,).
+    """Probabilities (3, n) of CSF, grey and white matter at ``corrected`` intensities (n,).
 
-    ``priors`` (3, n) replace the model's shares where given.
+    ``priors`` (3, n), if given, replace the model's shares.
     """
     shares = model.shares if priors is None else np.maximum(priors, 1e-3)
     logs = np.log(np.maximum(corrected, 1e-6 * np.exp(model.means[1])))
     posterior, _ = _posterior(logs, model.means, model.deviations, shares)
     return posterior.astype(np.float32)
+
+
+def bias_sentence(program: str) -> str:
+    """Methods: the program that corrected the T1w image before all other steps."""
+    return f"The T1w image was corrected for intensity bias by {program}."
+
+
+def tissues_sentence(program: str | None = None) -> str:
+    """Methods: how tissues were segmented; the bias field is always our own estimate."""
+    if program:
+        return (
+            "Intensity bias was estimated by expectation maximisation; cerebrospinal fluid, grey "
+            f"and white matter were segmented by {program}."
+        )
+    return (
+        "Intensity bias and the shares of cerebrospinal fluid, grey and white matter were "
+        "estimated together by expectation maximisation."
+    )
 
 
 def _posterior(
@@ -130,7 +147,7 @@ def _posterior(
     distance = (corrected - means[:, None]) / deviations[:, None]
     shares = shares if shares.ndim == 2 else shares[:, None]
     density = shares / deviations[:, None] * np.exp(-0.5 * distance**2) + 1e-300
-    # Beyond the outer means a class is not left for a wider one farther in.
+    # Beyond the outer means, do not let a broad inner class win.
     density[1:, corrected < means[0]] = 1e-300
     density[:-1, corrected > means[-1]] = 1e-300
     total = density.sum(axis=0)
@@ -147,13 +164,13 @@ def _update_bias(
     weighted = basis * weight[:, None]
     prior = np.mean(weight) / BIAS_SPREAD**2 * np.eye(basis.shape[1])
     coefficients = np.linalg.solve(basis.T @ weighted + prior, weighted.T @ residual)
-    # The level of the image is no bias.
+    # The mean level of the image is not bias.
     coefficients[0] -= (basis @ coefficients).mean() / basis[0, 0]
     return np.asarray(coefficients)
 
 
 def _degrees(n_waves: tuple[int, int, int]) -> list[tuple[int, ...]]:
-    """Waves along the axes whose joint frequency stays within the cut-off."""
+    """Numbers of half waves along the axes whose joint frequency is within the cut-off."""
     limits = [max(n - 1, 1) for n in n_waves]
     return [
         degrees

@@ -1,17 +1,23 @@
-"""The volumes of a run: what can be used, and the first ones left out."""
+"""The volumes of a run: checks, initial volumes discarded, DVARS and temporal signal to noise."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from notears_pfl.acquisition import is_repetition_time
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.rigid import Floats
+from notears_pfl.geometry import Floats
 
-# Least mean of a volume, as a share of its mean absolute value: 1 where no voxel is negative.
-LEAST_MEAN = 0.5
+# Smallest mean of a volume, as a share of its mean absolute value: 1 if no voxel is negative.
+SMALLEST_MEAN = 0.5
+# Framewise displacement above which a volume counts as moved, mm.
+MOVED_MM = 0.5
 
 
 def check_volumes(bold: Floats, tr: float) -> None:
-    """Refuse what is not a series of finite volumes ``tr`` seconds apart, brighter than nothing.
+    """Refuse anything but a series of finite, positive volumes ``tr`` seconds apart.
 
     Messages count volumes from 1.
     """
@@ -21,11 +27,11 @@ def check_volumes(bold: Floats, tr: float) -> None:
     if not is_repetition_time(tr):
         msg = f"RepetitionTime is {tr:g}; it must be seconds above 0. Correct the sidecar."
         raise SignalError(msg)
-    # A sum is finite only if all its terms are, and costs no second array.
+    # A sum is finite only if all its terms are, and needs no second array.
     sums = np.array([volume.sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
     bad = [t + 1 for t, total in enumerate(sums) if not np.isfinite(total)]
     if bad:
-        msg = f"Volumes {_first(bad)} hold values that are not finite. Convert the run again."
+        msg = f"Volumes {_first(bad)} contain values that are not finite. Convert the run again."
         raise SignalError(msg)
     empty = [t + 1 for t, volume in enumerate(np.moveaxis(bold, 3, 0)) if not np.ptp(volume)]
     if empty:
@@ -35,17 +41,17 @@ def check_volumes(bold: Floats, tr: float) -> None:
         )
         raise SignalError(msg)
     sizes = np.array([np.abs(volume).sum(dtype=float) for volume in np.moveaxis(bold, 3, 0)])
-    dark = int(np.count_nonzero(sums < LEAST_MEAN * sizes))
-    if dark:
+    n_dark = int(np.count_nonzero(sums < SMALLEST_MEAN * sizes))
+    if n_dark:
         msg = (
-            f"The mean of a volume must be clearly positive; it is not in {dark} of {len(sums)} "
+            f"The mean of a volume must be clearly positive; it is not in {n_dark} of {len(sums)} "
             "volumes: the run was demeaned or standardised. Give it as it was acquired."
         )
         raise SignalError(msg)
 
 
 def drop_volumes(bold: Floats, n_dropped: int) -> Floats:
-    """Leave out the first ``n_dropped`` volumes, recorded before the signal is steady."""
+    """Discard the first ``n_dropped`` volumes, acquired before the signal is steady."""
     if bold.shape[3] - n_dropped < 2:
         msg = (
             f"Dropping {n_dropped} of {bold.shape[3]} volumes leaves no series. "
@@ -53,6 +59,41 @@ def drop_volumes(bold: Floats, n_dropped: int) -> Floats:
         )
         raise SignalError(msg)
     return bold[..., n_dropped:]
+
+
+def drop_sentence(n_dropped: int, image: str = "") -> str:
+    """Methods: how many volumes of the run (or of the ``image`` named) were discarded."""
+    return f"The first {n_dropped} volumes{f' of {image}' if image else ''} were discarded."
+
+
+def dvars_percent(series: Floats) -> Floats:
+    """Root mean square change of ``series`` (volumes, voxels), in per cent of its mean."""
+    change = np.sqrt(np.mean(np.diff(series, axis=0) ** 2, axis=1, dtype=float))
+    return np.concatenate([[0.0], 100 * change / float(np.mean(series, dtype=float))])
+
+
+def temporal_snr(series: Floats) -> Floats:
+    """Temporal mean over standard deviation of ``series`` (volumes, voxels); 0 if constant."""
+    mean, deviation = series.mean(axis=0, dtype=float), series.std(axis=0, dtype=float)
+    return np.asarray(np.divide(mean, deviation, out=np.zeros_like(mean), where=deviation > 0))
+
+
+def run_figures(figures: pd.DataFrame, motion: Floats, series: Floats) -> Mapping[str, Any]:
+    """Summarise a run: framewise displacement, DVARS, temporal SNR and largest motion.
+
+    ``figures`` has one row per volume, ``motion`` is (volumes, 6), ``series`` (volumes, voxels).
+    """
+    summary: dict[str, Any] = {}
+    for name in ("fd_power_mm", "fd_jenkinson_mm"):
+        summary[f"mean_{name}"] = float(figures[name].mean())
+        summary[f"share_{name}_above_0.5"] = float((figures[name] > MOVED_MM).mean())
+    return {
+        **summary,
+        "mean_dvars_percent": float(figures["dvars_percent"].iloc[1:].mean()),
+        "median_tsnr": float(np.median(temporal_snr(series))),
+        "largest_translation_mm": float(np.abs(motion[:, :3]).max()),
+        "largest_rotation_deg": float(np.degrees(np.abs(motion[:, 3:]).max())),
+    }
 
 
 def _first(numbers: list[int], n_shown: int = 8) -> str:

@@ -1,22 +1,23 @@
-"""The parcellation: its regions in the order of the ROI table, and where they are."""
+"""The atlas: downloading AAL, regions in the order of the ROI table, and where they are."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import center_of_mass, map_coordinates
 
-from notears_pfl.errors import SignalError
+from notears_pfl.errors import DatasetError, SignalError
 from notears_pfl.geometry import transform
 
 Integers = NDArray[np.integer]
 
-# A region's centre may lie this far from the table's coordinate, mm. Those are AAL's own; the
-# surrogate's regions meet half-way between coordinates and are cut by the brain mask.
+# Largest distance of a region's centre from its coordinate in the table, mm. The coordinates are
+# AAL's own; the surrogate's regions end halfway between coordinates and at the brain mask.
 FARTHEST_MM = {"surrogate": 15.0}
 FARTHEST_AAL_MM = 3.0
-# What else goes by the name of AAL, by its number of regions.
+# Other atlases called AAL, by their number of regions.
 RELATIVES = {90: "AAL without the cerebellum", 120: "AAL2", 166: "AAL3", 170: "AAL3"}
 # SHA-256 of files that are known to be AAL.
 KNOWN_FILES = {
@@ -27,6 +28,30 @@ KNOWN_FILES = {
 REMEDY = "Give the AAL of 116 regions in MNI space, such as aal.nii.gz of MRIcron (mricron-data)"
 
 
+def fetch_aal(folder: str | Path | None = None) -> tuple[Path, dict[int, str]]:
+    """Download AAL for SPM12, or find nilearn's copy of it; return the image and its labels.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where to keep it; nilearn's own folder, ``~/nilearn_data``, if not given.
+    """
+    # Late: only the rule that downloads the atlas needs nilearn.
+    from nilearn import datasets
+
+    try:
+        atlas = datasets.fetch_atlas_aal(version="SPM12", data_dir=folder, verbose=0)
+    except Exception as error:
+        msg = (
+            f"AAL could not be downloaded ({type(error).__name__}: {error}). Run once where there "
+            "is a network, or get the file another way (aal.nii.gz of MRIcron; Debian: "
+            "mricron-data), and name it in rois.atlas."
+        )
+        raise DatasetError(msg) from error
+    labels = {int(i): str(name) for i, name in zip(atlas.indices, atlas.labels, strict=True)}
+    return Path(atlas.maps), {code: name for code, name in labels.items() if code > 0}
+
+
 def order_regions(
     labels: np.ndarray,
     affine: np.ndarray,
@@ -35,23 +60,23 @@ def order_regions(
     atlas: str,
     aal_codes: Sequence[int] = (),
 ) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-    """Give the regions numbers from 1 in the order of the ROI table.
+    """Renumber the regions from 1, in the order of the ROI table.
 
-    AAL is distributed with codes 1 to 116 and with codes 2001 to 9170. Which code is which
-    region stands in the table; that every region lies where the table says is checked as well.
+    AAL is distributed with codes 1 to 116 and with codes 2001 to 9170. The table assigns a code to
+    each region; every region must also lie where the table says.
 
     Parameters
     ----------
     labels : ndarray of shape (x, y, z)
         Region codes, 0 outside.
     names, coordinates, aal_codes
-        Of the ROI table, row by row.
+        Columns of the ROI table.
 
     Returns
     -------
     labels : ndarray of shape (x, y, z)
     offsets_mm : ndarray of shape (n_rois, 3)
-        From the table's coordinate to each region's centre.
+        From each region's coordinate in the table to its centre.
     """
     codes = _codes(labels, names, aal_codes)
     position = np.zeros(max(codes) + 1, dtype=np.int16)
@@ -105,7 +130,7 @@ def _codes(labels: np.ndarray, names: Sequence[str], aal_codes: Sequence[int]) -
 
 
 def check_names(found: Mapping[int, str], codes: Sequence[int], names: Sequence[str]) -> None:
-    """Refuse a list of labels that gives a code another name than the ROI table does."""
+    """Refuse labels in which a code has another name than in the ROI table."""
     wrong = [
         f"{code} is {found.get(code, 'missing')!r}, not {name!r}"
         for code, name in zip(codes, names, strict=True)
@@ -143,14 +168,14 @@ def describe_atlas(
 
 
 def atlas_name(atlas: str) -> str:
-    """Call the parcellation by its name, in words."""
+    """Name of the atlas for the methods text."""
     if atlas == "surrogate":
         return "surrogate parcellation grown from AAL's coordinates"
     return "AAL for SPM12, by nilearn" if atlas == "nilearn" else f"AAL from {atlas}"
 
 
 def labels_at(labels: Integers, affine: np.ndarray, points: np.ndarray) -> NDArray[np.int32]:
-    """Region code at each of the world ``points`` (3, n), of the nearest voxel; 0 outside."""
+    """Region code of the voxel nearest to each of the world ``points`` (3, n); 0 outside."""
     voxels = transform(np.linalg.inv(affine), points)
     sampled: NDArray[np.int32] = map_coordinates(
         labels.astype(np.int32), voxels, order=0, mode="constant", cval=0

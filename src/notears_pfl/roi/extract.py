@@ -2,7 +2,7 @@
 
 The mean over a region r of the smoothed image S x is ⟨1_r, S x⟩ / n = ⟨S 1_r, x⟩ / n:
 smoothing the regions once replaces smoothing every volume, exactly. Where the field of view
-ends (c = 0), S x is divided by S c, so that the void outside does not darken what is inside.
+ends (c = 0), S x is divided by S c, so that the zeros outside do not darken the signal inside.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Smoother = Callable[[Floats], Floats]
 
 
 class Voxels(Protocol):
-    """Signals (volumes, n) of the voxels ``near`` (x, y, z); those ``covered`` were always seen."""
+    """Signals of the voxels near the brain, and the field of view of all volumes."""
 
     @property
     def series(self) -> NDArray[np.float32]:
@@ -26,7 +26,7 @@ class Voxels(Protocol):
 
     @property
     def near(self) -> NDArray[np.bool_]:
-        """Voxels (x, y, z) that have signals."""
+        """Voxels (x, y, z) with signals."""
 
     @property
     def covered(self) -> NDArray[np.bool_]:
@@ -43,9 +43,9 @@ def roi_weights(
     labels : ndarray of shape (x, y, z)
         Region codes.
     codes : list of int
-        The code of every region, in the order wanted.
+        Codes of the regions, in the order of the result.
     covered : ndarray of shape (x, y, z)
-        Voxels inside the field of view in every volume; no other enters a mean.
+        Voxels inside the field of view of every volume; only these enter a mean.
     smoother : callable
         Linear and its own adjoint; the identity for no smoothing.
     """
@@ -66,7 +66,7 @@ def roi_means(
     covered: NDArray[np.bool_],
     smoother: Smoother,
 ) -> Floats:
-    """Means (volumes, n_rois) of the smoothed data, NaN where a region is out of view.
+    """Means (volumes, n_rois) of the smoothed data; NaN for a region outside the field of view.
 
     ``series`` (volumes, n) are the unsmoothed signals of the voxels ``near`` (x, y, z).
     """
@@ -99,8 +99,19 @@ def roi_signals(
 def roi_coverage(
     labels: NDArray[np.integer], codes: list[int], covered: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Share of every region's voxels that lie in the field of view."""
+    """Share of each region's voxels inside the field of view."""
     largest = max(codes) + 1
     whole = np.bincount(labels.ravel(), minlength=largest)[codes]
     seen = np.bincount(labels[covered].ravel(), minlength=largest)[codes]
     return np.divide(seen, whole, out=np.zeros(len(codes)), where=whole > 0)
+
+
+def roi_methods(atlas: str, space: str | None = None) -> dict[str, str]:
+    """Methods: the sentences on ROI means; ``space`` is that of a run normalised elsewhere."""
+    sentences = {"roi": f"Signals were averaged over the voxels of each region ({atlas})."}
+    if space is not None:
+        sentences["space"] = (
+            f"AAL was drawn on the Colin27 brain and was not registered to {space}: regions may be "
+            "a few millimetres off."
+        )
+    return sentences

@@ -76,10 +76,14 @@ def test_code_that_is_imported_late_or_named_to_an_engine_counts(tree, use):
 @pytest.mark.parametrize(
     ("script", "module"),
     [
-        ("anatomical", "preproc/external.py"),
-        ("anatomical", "preproc/engines.py"),
-        ("functional", "preproc/external.py"),
-        ("functional", "preproc/engines.py"),
+        ("anatomical", "preproc/engines/ants.py"),
+        ("anatomical", "preproc/engines/deepbet.py"),
+        ("anatomical", "preproc/engines/fsl.py"),
+        ("anatomical", "preproc/engines/spm.py"),
+        ("functional", "preproc/engines/afni.py"),
+        ("functional", "preproc/engines/ants.py"),
+        ("functional", "preproc/engines/fsl.py"),
+        ("functional", "preproc/engines/spm.py"),
         ("federated_networks", "federated/controller.py"),
         ("federated_networks", "federated/executor.py"),
     ],
@@ -88,3 +92,27 @@ def test_a_rule_depends_on_the_engines_that_its_settings_can_ask_for(script, mod
     files = code_behind(ROOT / f"scripts/{script}.py", ROOT / "src")
 
     assert ROOT / "src/notears_pfl" / module in files
+
+
+# Steps on the T1w image, on the BOLD run, and on signals alone.
+T1W_STEPS = ["anatomy", "brain", "tissues", "normalise", "engines/deepbet"]
+BOLD_STEPS = [
+    *("run", "volumes", "slice_timing", "realign", "coregister", "smooth", "engines/afni"),
+]
+
+
+@pytest.mark.parametrize(
+    ("script", "apart"),
+    [
+        ("anatomical", [*BOLD_STEPS, "clean", "fmriprep"]),
+        ("functional", [*T1W_STEPS, "clean", "fmriprep"]),
+        ("clean_timeseries", [*T1W_STEPS, *BOLD_STEPS, "resample", "engines/program"]),
+        ("fmriprep_run", [*T1W_STEPS, "run", "coregister", "slice_timing", "clean"]),
+    ],
+)
+def test_editing_a_step_does_not_rerun_the_rules_that_do_not_use_it(script, apart):
+    files = code_behind(ROOT / f"scripts/{script}.py", ROOT / "src")
+
+    steps = [ROOT / f"src/notears_pfl/preproc/{name}.py" for name in apart]
+    assert all(step.is_file() for step in steps)
+    assert not set(steps) & set(files)

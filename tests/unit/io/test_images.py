@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import ImageError
-from notears_pfl.io.images import read_bare_image, read_image, read_volume, write_image
+from notears_pfl.io.images import (
+    read_bare_image,
+    read_image,
+    read_volume,
+    write_arrays,
+    write_image,
+)
 
 AFFINE = np.array([[3.0, 0, 0, -90], [0, 3, 0, -126], [0, 0, 4, -72], [0, 0, 0, 1]])
 
@@ -167,3 +173,22 @@ def test_either_form_of_the_header_orients_a_scan(form, tmp_path):
     nib.save(image, tmp_path / "t1w.nii")
 
     assert read_volume(tmp_path / "t1w.nii", oriented=True).affine == pytest.approx(AFFINE)
+
+
+def test_arrays_come_back_with_their_names_and_types(tmp_path):
+    arrays = {"image": np.arange(6, dtype=np.uint8).reshape(2, 3), "mm": np.array([1.5, -2])}
+
+    write_arrays(arrays, tmp_path / "slices.npz")
+
+    with np.load(tmp_path / "slices.npz") as found:
+        assert set(found) == set(arrays)
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            np.testing.assert_array_equal(found[name], array)
+
+
+def test_the_same_arrays_give_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        write_arrays({"a": np.ones(5)}, tmp_path / f"{name}.npz")
+
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()

@@ -20,10 +20,10 @@ from notears_pfl.io.tables import write_table
 
 FAULTS = {
     "memory": (MemoryError, OutOfMemoryError, "Out of memory. Run fewer jobs at a time"),
-    "EIO": (errno.EIO, StorageError, "Input/output error. See that the disk works"),
+    "EIO": (errno.EIO, StorageError, "Input/output error. Check that the disk works"),
     "EACCES": (errno.EACCES, StorageError, "Permission denied. Make the "),
     "ENOSPC": (errno.ENOSPC, StorageError, "No space left on device. Free some space"),
-    "ESTALE": (errno.ESTALE, StorageError, "Stale file handle. See that the disk works"),
+    "ESTALE": (errno.ESTALE, StorageError, "Stale file handle. Check that the disk works"),
     "EMFILE": (errno.EMFILE, StorageError, "Too many open files. Raise the limit"),
 }
 READERS = {

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from notears_pfl.geometry import centred_affine
-from notears_pfl.phantom.brain import FIELD_SHAPE, AnatomyOptions, Head
-from notears_pfl.phantom.motion import MotionOptions
-from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.cohort import site_protocol
+from notears_pfl.phantom.head import FIELD_SHAPE, AnatomyOptions, Head
+from notears_pfl.phantom.movement import MotionOptions
+from notears_pfl.phantom.scan import SubjectOptions
 from notears_pfl.phantom.scanner import ScannerOptions
 from notears_pfl.phantom.signals import SignalOptions
-from notears_pfl.phantom.subject import SubjectOptions
 
 SITE = {
     "site": "COI", "name": "Center", "scanner": "Siemens Verio", "field_strength_t": 3.0,

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from notears_pfl.acquisition import slice_times
 from notears_pfl.geometry import rigid_matrix
-from notears_pfl.phantom.protocol import site_protocol
+from notears_pfl.phantom.cohort import site_protocol
 from notears_pfl.phantom.scanner import (
     acquire_bold,
     acquire_t1w,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.preproc.coregister import coregister
-from notears_pfl.preproc.options import CoregisterOptions
+from notears_pfl.preproc.coregister import CoregisterOptions, coregister
 from notears_pfl.preproc.resample import Grid
 
 from .toy import CENTRE_MM, left_handed, toy_head, toy_tissues

@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from notears_pfl.geometry import centred_affine, grid_points
-from notears_pfl.preproc.normalise import normalise
-from notears_pfl.preproc.options import NormaliseOptions
-from notears_pfl.preproc.warp import Normalisation, affine_only
+from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.resample import Normalisation
 
 from .toy import CENTRE_MM, left_handed, toy_texture
 
@@ -38,7 +37,7 @@ def error_mm(normalisation, inside):
 def test_the_deformation_is_found_better_than_by_an_affine_alone(planted):
     normalisation, _, inside = planted
 
-    with_affine = error_mm(affine_only(normalisation), inside)
+    with_affine = error_mm(normalisation.affine_only(), inside)
     assert error_mm(normalisation, inside) < 0.6 * with_affine
     assert with_affine < np.linalg.norm(to_template(inside) - inside, axis=0).mean()
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
 from notears_pfl.preproc.pictures import PLANES, coregistration_slices, normalisation_slices
-from notears_pfl.preproc.resample import Grid
-from notears_pfl.preproc.warp import BrainTemplate, Normalisation
+from notears_pfl.preproc.resample import Grid, Normalisation
+from notears_pfl.preproc.template import BrainTemplate
 
 from .toy import CENTRE_MM, toy_brain_radius, toy_tissues
 

@@ -6,8 +6,7 @@ import pytest
 from nilearn.image import smooth_img
 from numpy.testing import assert_allclose
 
-from notears_pfl.preproc.options import SmoothOptions
-from notears_pfl.preproc.smooth import smooth
+from notears_pfl.preproc.smooth import SmoothOptions, smooth
 
 
 def test_spm_smoothing_of_an_impulse_equals_that_of_spm(reference_image):

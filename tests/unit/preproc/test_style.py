@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from notears_pfl.preproc.options import CleanOptions, FunctionalOptions, SmoothOptions
-from notears_pfl.preproc.style import clean_options, functional_options, smooth_options
+from notears_pfl.preproc.clean import CleanOptions, clean_options
+from notears_pfl.preproc.run import RunOptions, run_options
+from notears_pfl.preproc.smooth import SmoothOptions, smooth_options
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_settings_left_to_the_style_take_its_values(settings, style, expected):
     settings["style"] = style
 
     found = (
-        functional_options(settings).motion_from,
+        run_options(settings).motion_from,
         smooth_options(settings).fwhm_mm,
         smooth_options(settings).kernel,
         clean_options(settings).order,
@@ -47,7 +48,7 @@ def test_a_setting_that_is_spelled_out_stands(settings):
     settings["clean"]["order"] = "dparsf"
     settings["smooth"]["fwhm_mm"] = 8
 
-    assert functional_options(settings).motion_from == "slice_timed"
+    assert run_options(settings).motion_from == "slice_timed"
     assert clean_options(settings).order == "dparsf"
     assert smooth_options(settings).kernel == "gaussian"
     assert smooth_options(settings).fwhm_mm == 8
@@ -57,6 +58,6 @@ def test_the_options_have_the_defaults_of_the_configuration():
     config = Path(__file__).parents[3] / "config/config.yaml"
     settings = yaml.safe_load(config.read_text())["preproc"]
 
-    assert functional_options(settings) == FunctionalOptions()
+    assert run_options(settings) == RunOptions()
     assert smooth_options(settings) == SmoothOptions()
     assert clean_options(settings) == CleanOptions()

@@ -1,10 +1,11 @@
-"""Runs that cannot be processed are refused with the reason."""
+"""Unusable runs are refused with the reason; DVARS and temporal SNR follow their definitions."""
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.volumes import check_volumes, drop_volumes
+from notears_pfl.preproc.volumes import check_volumes, drop_volumes, dvars_percent, temporal_snr
 
 
 def bold(n_volumes):
@@ -30,7 +31,7 @@ def test_the_first_volumes_are_left_out():
         (bold(6)[..., 0], 2.0, "several volumes"),
         (bold(6), 0.0, "RepetitionTime is 0; it must be seconds above 0"),
         (bold(6), 2000.0, "RepetitionTime is 2000"),
-        (spoilt(np.nan), 2.0, r"Volumes \[4\] hold values that are not finite"),
+        (spoilt(np.nan), 2.0, r"Volumes \[4\] contain values that are not finite"),
         (bold(6) * [1, 1, 0, 1, 1, 0], 2.0, r"Volumes \[3, 6\] have one value throughout"),
         (np.full((2, 2, 2, 3), 100.0), 2.0, r"Volumes \[1, 2, 3\] have one value throughout"),
         (bold(6) - bold(6).mean(), 2.0, "not in 6 of 6 volumes: the run was demeaned"),
@@ -48,3 +49,15 @@ def test_a_few_negative_voxels_of_an_interpolated_run_are_allowed():
 def test_dropping_all_volumes_is_refused():
     with pytest.raises(SignalError, match="Dropping 10 of 11 volumes leaves no series"):
         drop_volumes(bold(11), 10)
+
+
+def test_dvars_is_the_change_in_per_cent_of_the_mean():
+    series = np.array([[100.0, 100], [101, 99], [101, 99]])
+
+    assert_allclose(dvars_percent(series), [0, 1, 0])
+
+
+def test_temporal_snr_is_mean_over_deviation(rng):
+    series = np.column_stack([1000 + 10 * rng.normal(size=5000), np.zeros(5000)])
+
+    assert_allclose(temporal_snr(series), [100, 0], rtol=0.05)

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.errors import SignalError
 from notears_pfl.preproc.smooth import smooth
-from notears_pfl.roi.checks import check_coverage, check_variance
-from notears_pfl.roi.extract import roi_coverage, roi_weights
+from notears_pfl.roi.extract import roi_coverage, roi_methods, roi_weights
 
 SMOOTH = partial(smooth, voxel_mm=np.full(3, 3.0), fwhm_mm=6.0, kernel="spm")
 
@@ -61,16 +59,9 @@ def test_coverage_is_the_share_of_voxels_in_view(labels):
     assert_allclose(roi_coverage(labels, [2, 7], covered), [1, 2 / 5])
 
 
-def test_regions_out_of_view_are_refused_all_at_once():
-    names = ["PreCG.L", "CRBL10.R", "Vermis10"]
+def test_the_methods_name_the_atlas_and_warn_where_it_was_not_registered_to_the_space():
+    own, elsewhere = roi_methods("AAL from aal.nii"), roi_methods("AAL", "MNI152NLin6Asym")
 
-    with pytest.raises(SignalError, match=r"2 of 3 ROIs .* 50%.*: CRBL10.R 20%, Vermis10 0%"):
-        check_coverage(np.array([1.0, 0.2, 0.0]), names, minimum=0.5)
-    check_coverage(np.array([1.0, 0.5, 0.9]), names, minimum=0.5)
-
-
-def test_series_that_do_not_vary_are_refused_all_at_once(rng):
-    series = rng.normal(size=(20, 3)) * [1, 0, np.nan] + 1000
-
-    with pytest.raises(SignalError, match=r"2 of 3 ROI series do not vary: CRBL10.R, Vermis10"):
-        check_variance(series, ["PreCG.L", "CRBL10.R", "Vermis10"])
+    assert list(own) == ["roi"]
+    assert "each region (AAL from aal.nii)." in own["roi"]
+    assert "not registered to MNI152NLin6Asym" in elsewhere["space"]

@@ -3,7 +3,11 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.preproc import methods, options
+from notears_pfl.acquisition import MOTION
+from notears_pfl.preproc.clean import FRISTON_24, CleanOptions, clean_methods
+from notears_pfl.preproc.engines.ants import normalise as by_ants
+from notears_pfl.preproc.engines.spm import normalise as by_spm
+from notears_pfl.preproc.normalise import NormaliseOptions, normalise_sentence
 from notears_pfl.report.sections.methods_paragraph import (
     STEP_REFERENCES,
     methods_section,
@@ -13,12 +17,10 @@ from notears_pfl.report.sections.methods_paragraph import (
 
 from ..toy import toy_findings
 
-RUN = {"voxel_mm": 3.0, "slice_reference_time": 1.0}
 STEPS = {
-    **methods.anatomical_methods(options.NormaliseOptions(), already_stripped=False),
-    **methods.functional_methods(options.FunctionalOptions(), options.SmoothOptions(), RUN, "AAL"),
-    **methods.clean_methods(options.CleanOptions(order="dparsf"), list(options.FRISTON_24)),
-    **methods.clean_methods(options.CleanOptions(order="simultaneous"), list(options.FRISTON_24)),
+    "normalise": normalise_sentence(NormaliseOptions()),
+    **clean_methods(CleanOptions(order="dparsf"), list(FRISTON_24)),
+    **clean_methods(CleanOptions(order="simultaneous"), list(FRISTON_24)),
 }
 
 
@@ -108,19 +110,18 @@ def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
 
 
 def test_the_template_is_cited_where_it_was_used():
-    by_spm = methods.with_programs(STEPS, {"normalise": "spm"})
+    def with_program(program):
+        return {**STEPS, "normalise": normalise_sentence(NormaliseOptions(), program.name)}
 
     assert "(Fonov et al. 2011)" in preprocessing(STEPS)
-    assert "(Fonov et al. 2011)" in preprocessing(
-        methods.with_programs(STEPS, {"normalise": "ants"})
-    )
-    assert "Fonov" not in preprocessing(by_spm)
+    assert "(Fonov et al. 2011)" in preprocessing(with_program(by_ants))
+    assert "Fonov" not in preprocessing(with_program(by_spm))
 
 
 def test_six_parameters_of_motion_are_not_fristons():
-    text = preprocessing(methods.clean_methods(options.CleanOptions(), list(options.MOTION)))
+    text = preprocessing(clean_methods(CleanOptions(), list(MOTION)))
 
-    assert "6 nuisance regressors (the six parameters of head motion)" in text
+    assert "6 nuisance regressors (the six head-motion parameters)" in text
     assert "Friston" not in text
 
 

@@ -1,0 +1,157 @@
+"""The T1w image of a subject: brain, bias field, tissues and registration to the template."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from notears_pfl.geometry import Floats
+from notears_pfl.preproc.brain import (
+    brain_sentence,
+    find_brain,
+    is_stripped,
+    volume_ml,
+    zero_background,
+)
+from notears_pfl.preproc.cautions import is_usual
+from notears_pfl.preproc.normalise import (
+    NormaliseOptions,
+    normalise,
+    normalise_sentence,
+    template_agreement,
+)
+from notears_pfl.preproc.resample import Grid, Normalisation, downsample, sample_volume
+from notears_pfl.preproc.template import BrainTemplate
+from notears_pfl.preproc.tissues import (
+    TissueModel,
+    bias_sentence,
+    fit_tissues,
+    tissue_probabilities,
+    tissues_sentence,
+)
+
+Programs = Mapping[str, Callable[..., Any]]
+
+# Programs that can do a step in place of our own code, by the setting's value.
+ANATOMICAL_PROGRAMS = {
+    "bias": {"ants": "notears_pfl.preproc.engines.ants.correct_bias"},
+    "brain": {
+        "fsl": "notears_pfl.preproc.engines.fsl.find_brain",
+        "deepbet": "notears_pfl.preproc.engines.deepbet.find_brain",
+    },
+    "tissues": {
+        "fsl": "notears_pfl.preproc.engines.fsl.find_tissues",
+        "ants": "notears_pfl.preproc.engines.ants.find_tissues",
+    },
+    "normalise": {
+        "ants": "notears_pfl.preproc.engines.ants.normalise",
+        "spm": "notears_pfl.preproc.engines.spm.normalise",
+    },
+}
+# Tissue maps guide the registration of BOLD; finer than this, or 1.5 voxels, they only cost time.
+TISSUE_MM, TISSUE_FACTOR = 2.0, 1.5
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """The preprocessed T1w image and its quality figures.
+
+    ``t1w`` and ``brain`` (x, y, z) are on the image's own grid; ``tissues`` (3, x, y, z), the
+    probabilities of cerebrospinal fluid, grey and white matter, are on ``grid``.
+    """
+
+    t1w: NDArray[np.float32]
+    brain: NDArray[np.bool_]
+    tissues: NDArray[np.float32]
+    grid: Grid
+    normalisation: Normalisation
+    quality: Mapping[str, Any]
+
+
+def prepare_anatomy(
+    t1w: Floats,
+    affine: Floats,
+    template: BrainTemplate,
+    options: NormaliseOptions,
+    programs: Programs | None = None,
+) -> Anatomy:
+    """Extract the brain, correct the bias field, register to the template, segment tissues.
+
+    ``programs`` do the steps of ``ANATOMICAL_PROGRAMS`` in place of our own code.
+    """
+    programs = programs or {}
+    voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
+    t1w, nan_background = zero_background(np.asarray(t1w, dtype=np.float32), voxel_mm)
+    if "bias" in programs:
+        t1w = programs["bias"](t1w, affine)
+    # No program is asked to strip an image that shows only a brain.
+    stripped = is_stripped(t1w, voxel_mm)
+    extract = find_brain if stripped else programs.get("brain", find_brain)
+    brain = extract(t1w, affine)
+    model = fit_tissues(t1w, brain, voxel_mm)
+    corrected = t1w / model.bias(t1w.shape)
+    pair = (corrected * brain, affine, template.t1w, template.affine)
+    normalisation = (
+        programs["normalise"](*pair) if "normalise" in programs else normalise(*pair, options)
+    )
+    tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, programs)
+    brain_ml = round(volume_ml(brain, voxel_mm), 1)
+    quality = {
+        "already_stripped": stripped,
+        "background_was_nan": nan_background,
+        "brain_ml": brain_ml,
+        "brain_volume_usual": is_usual("brain_ml", brain_ml),
+        "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
+        "tissue_model_converged": model.converged,
+        "smallest_jacobian": round(float(normalisation.jacobian().min()), 3),
+        "template_agreement": {
+            name: template_agreement(corrected * brain, affine, which, template)
+            for name, which in (
+                ("affine", normalisation.affine_only()),
+                ("diffeomorphic", normalisation),
+            )
+        },
+    }
+    return Anatomy(corrected, brain, tissues, grid, normalisation, quality)
+
+
+def anatomical_methods(
+    options: NormaliseOptions, quality: Mapping[str, Any], programs: Mapping[str, str]
+) -> dict[str, str]:
+    """Methods: the sentences on the T1w image; ``programs`` are the names of those that ran."""
+    stripped = quality["already_stripped"], quality["background_was_nan"]
+    bias = {"bias": bias_sentence(programs["bias"])} if "bias" in programs else {}
+    return bias | {
+        "brain": brain_sentence(*stripped, programs.get("brain")),
+        "tissues": tissues_sentence(programs.get("tissues")),
+        "normalise": normalise_sentence(options, programs.get("normalise")),
+    }
+
+
+def _tissue_maps(
+    corrected: Floats,
+    brain: NDArray[np.bool_],
+    affine: Floats,
+    model: TissueModel,
+    normalisation: Normalisation,
+    template: BrainTemplate,
+    programs: Programs,
+) -> tuple[NDArray[np.float32], Grid]:
+    """Tissue probabilities on a grid of 2 mm or 1.5 voxels, with the template's as priors."""
+    edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).max())
+    tissue_mm = max(TISSUE_MM, TISSUE_FACTOR * edge_mm)
+    intensity, grid = downsample(corrected, affine, tissue_mm)
+    share, _ = downsample(brain.astype(np.float32), affine, tissue_mm)
+    inside = share > 0.5
+    tissues = np.zeros((3, *grid.shape), dtype=np.float32)
+    if "tissues" in programs:
+        tissues[:, inside] = programs["tissues"](intensity * inside, grid.affine, inside)
+        return tissues, grid
+    where = normalisation.to_template(grid.points()[:, inside.ravel()])
+    priors = np.stack(
+        [sample_volume(tissue, template.affine, where, order=1) for tissue in template.tissues()]
+    )
+    tissues[:, inside] = tissue_probabilities((intensity * inside)[inside], model, priors)
+    return tissues, grid

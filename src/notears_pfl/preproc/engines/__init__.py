@@ -1,0 +1,1 @@
+"""Programs that can do a step in place of our own code: one module per program."""
