@@ -9,6 +9,8 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,4 +92,14 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Threads of rattler outlive the work, and some crash the interpreter while it shuts down.
+    code = 0
+    try:
+        main()
+    except BaseException as error:
+        code = error.code if isinstance(error, SystemExit) else 1
+        if not isinstance(error, SystemExit):
+            traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)

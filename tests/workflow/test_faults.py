@@ -140,7 +140,7 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
 ):
     """Each of the four subjects meets another fault, in three rules."""
     before = preprocessed.checksums()
-    series = "results/timeseries/sub-{}_seg-AAL116_desc-{}_timeseries.json"
+    series = "results/timeseries/sub-{}_seg-surrogate116_desc-{}_timeseries.json"
     lost = [
         "results/preproc/sub-COIHC001/anat/sub-COIHC001_desc-preproc_T1w.json",
         *(series.format(name, "raw") for name in ("COIHC001", "COIHC002", "COIMDD001")),
@@ -155,7 +155,7 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
             "sub-COIHC001_T1w.nii.gz": (errno.EACCES, ALWAYS),
             "sub-COIHC002_task-rest_bold.nii.gz": (errno.EIO, ALWAYS),
             "sub-COIMDD001_task-rest_bold.nii.gz": (0, ALWAYS),
-            "sub-COIMDD002_seg-AAL116_desc-clean_timeseries.tsv": (errno.ENOSPC, ALWAYS),
+            "sub-COIMDD002_seg-surrogate116_desc-clean_timeseries.tsv": (errno.ENOSPC, ALWAYS),
         },
     )
 
@@ -168,7 +168,7 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
         "sub-COIHC001_T1w.nii.gz: cannot be read: Permission denied. Make the file readable",
         "sub-COIHC002_task-rest_bold.nii.gz: cannot be read: Input/output error. Check that",
         "sub-COIMDD001_task-rest_bold.nii.gz: cannot be read: Out of memory. Run fewer jobs",
-        "sub-COIMDD002_seg-AAL116_desc-clean_timeseries.tsv: cannot be written: No space left",
+        "sub-COIMDD002_seg-surrogate116_desc-clean_timeseries.tsv: cannot be written: No space left",
     ):
         assert line in done.stderr
     assert not any(report.exists() for report in reports)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 import yaml
 
-from .conftest import ROOT, new_study, shorten
+from .conftest import ROOT, new_study, shorten, workflow_rules
 
 PROFILE = ROOT / "workflow/profiles/slurm"
 SCRIPTS = ROOT / "tests/slurm"
@@ -182,7 +182,7 @@ def test_memory_and_time_of_every_rule_in_the_profile_grow_with_attempts():
 
 def test_a_run_of_fmriprep_gets_on_a_cluster_the_memory_that_its_rule_asks_for():
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
-    rule = (ROOT / "workflow/rules/fmriprep.smk").read_text()
+    rule = dict(workflow_rules())["fmriprep_run"]
 
     asked = re.search(r"mem_mb=(\d+)", rule)[1]
 
