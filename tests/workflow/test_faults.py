@@ -168,7 +168,7 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
         "sub-COIHC001_T1w.nii.gz: cannot be read: Permission denied. Make the file readable",
         "sub-COIHC002_task-rest_bold.nii.gz: cannot be read: Input/output error. Check that",
         "sub-COIMDD001_task-rest_bold.nii.gz: cannot be read: Out of memory. Run fewer jobs",
-        "sub-COIMDD002_seg-surrogate116_desc-clean_timeseries.tsv: cannot be written: No space left",
+        "sub-COIMDD002_seg-surrogate116_desc-clean_timeseries.tsv: cannot be written: No space",
     ):
         assert line in done.stderr
     assert not any(report.exists() for report in reports)
