@@ -20,6 +20,8 @@ import pandas as pd
 import yaml
 from snakemake.cli import main as snakemake_main
 
+# The plan, too, is imported once here instead of in every dry run.
+import notears_pfl.study.plan  # noqa: F401
 from notears_pfl.io.schema import Schema, read_schema
 from settings_table import rewrite_readme
 

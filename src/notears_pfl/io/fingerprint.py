@@ -1,13 +1,18 @@
 """Fingerprint of the code behind a script, so that editing it reruns what depends on it."""
 
-import ast
 import hashlib
 import re
 from functools import cache
 from pathlib import Path
 
 PACKAGE = "notears_pfl"
-MODULE_NAME = re.compile(rf"{PACKAGE}(\.\w+)+")
+# Expressions instead of a parser: every plan of a run looks through all of our code.
+IMPORT_FROM = re.compile(
+    rf"^(?P<indent>[ \t]*)from (?P<module>{PACKAGE}[\w.]*) import (?P<names>\([^)]*\)|[^\n]*)",
+    re.MULTILINE,
+)
+IMPORT = re.compile(rf"^(?P<indent>[ \t]*)import (?P<module>{PACKAGE}[\w.]*)", re.MULTILINE)
+QUOTED = re.compile(rf"[\"']({PACKAGE}(?:\.\w+)+)[\"']")
 
 
 def code_fingerprint(script: str | Path, src: str | Path) -> str:
@@ -51,20 +56,16 @@ def _used_files(code: bytes, src: Path, is_package: bool) -> frozenset[Path]:
     NVFLARE is told to load. They do not count in a package's ``__init__.py``: the estimator is
     exported that way, and every script would seem to use it.
     """
-    names: set[str] = set()
-    tree = ast.parse(code)
-    for node in tree.body if is_package else ast.walk(tree):
-        match node:
-            case ast.Import():
-                names |= {alias.name for alias in node.names}
-            case ast.ImportFrom(module=str(module)):
-                names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-            case ast.Constant(value=str(text)) if MODULE_NAME.fullmatch(text):
-                names |= {text, text.rpartition(".")[0]}
+    text, names = code.decode(), set[str]()
+    for found in (*IMPORT_FROM.finditer(text), *IMPORT.finditer(text)):
+        if not (is_package and found["indent"]):
+            module, members = found["module"], found.groupdict().get("names") or ""
+            names |= {module, *(f"{module}.{name}" for name in re.findall(r"\w+", members))}
+    for name in () if is_package else QUOTED.findall(text):
+        names |= {name, name.rpartition(".")[0]}
     files = set()
     for name in names:
         parts = name.split(".")
-        if parts[0] == PACKAGE:
-            files |= {src.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)}
-            files.add(src.joinpath(*parts).with_suffix(".py"))
+        files |= {src.joinpath(*parts[:n], "__init__.py") for n in range(1, len(parts) + 1)}
+        files.add(src.joinpath(*parts).with_suffix(".py"))
     return frozenset(file for file in files if file.is_file())
