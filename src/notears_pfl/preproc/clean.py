@@ -175,7 +175,10 @@ def in_band(n_samples: int, low_hz: float, high_hz: float, tr: float) -> NDArray
 
 
 def band_pass(signals: Floats, tr: float, low_hz: float, high_hz: float) -> Floats:
-    """Ideal band-pass as in DPARSF: demean, zero-pad to a power of two, keep the band's bins."""
+    """Ideal band-pass as in DPARSF: demean, zero-pad to a power of two, keep the band's bins.
+
+    This is the filter of the order ``dparsf``; ``simultaneous`` uses :func:`out_of_band_design`.
+    """
     check_band(low_hz, high_hz, tr)
     n_volumes = len(signals)
     n_padded = 1 << (n_volumes - 1).bit_length()
@@ -185,7 +188,10 @@ def band_pass(signals: Floats, tr: float, low_hz: float, high_hz: float) -> Floa
 
 
 def out_of_band_design(n_volumes: int, tr: float, low_hz: float, high_hz: float) -> Floats:
-    """Sines and cosines of every frequency outside the band, including the constant."""
+    """Sines and cosines of every frequency outside the band, including the constant.
+
+    Regressed out with the confounds, they are the band-pass of the order ``simultaneous``.
+    """
     check_band(low_hz, high_hz, tr)
     outside = np.flatnonzero(~in_band(n_volumes, low_hz, high_hz, tr))
     angles = 2 * np.pi * np.outer(np.arange(n_volumes), outside) / n_volumes

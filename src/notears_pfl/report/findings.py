@@ -58,7 +58,7 @@ class Findings:
         return self.tables["cohort"]
 
     @property
-    def has_images(self) -> bool:
+    def preprocessed_images(self) -> bool:
         """Whether the study preprocessed images; otherwise it started from ROI time series."""
         return any("methods" in report for report in self.reports.values())
 

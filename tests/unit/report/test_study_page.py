@@ -52,7 +52,7 @@ def test_every_network_and_fit_is_that_of_its_group_and_site_in_any_order_of_fil
         assert (sidecar["Group"], sidecar["Site"]) == (group, site)
         assert sidecar["Subjects"] == 2 * SITES.index(site) + GROUPS.index(group)
     assert [found.fits[group]["Group"] for group in GROUPS] == list(GROUPS)
-    assert not found.has_images
+    assert not found.preprocessed_images
     assert list(found.rois.index) == list(toy.rois.index)
 
 

@@ -45,7 +45,7 @@ def quality_section(findings: Findings) -> Section:
             "n_cautioned": sum(bool(findings.cautions_on(name)) for name in findings.reports),
             "n_failed": int(cohort["failure"].notna().sum()),
             "n_subjects": len(cohort),
-            "has_images": findings.has_images,
+            "preprocessed_images": findings.preprocessed_images,
             "far": FAR,
             "fewest": FEWEST,
         },
