@@ -1,9 +1,9 @@
-# Two commands: make run, make test. Both set up .venv from requirements.lock first.
+# Two commands: make run, make test. Both first install .venv from requirements.lock.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Both tools write their caches and call each other by name.
+# Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help run test test-slow lint browser lock docs unlock cancel clean
@@ -11,13 +11,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
-	@echo "make test    linters, snakemake --lint and the tests"
-	@echo "make test-slow  the tests that take minutes each, which make test leaves out"
-	@echo "make lint    the linters alone"
-	@echo "make browser install Chromium, which the tests of the report open (Debian, as root)"
-	@echo "make docs    rewrite the generated parts of the documentation"
-	@echo "make unlock  after a run was killed: cancel its jobs on a cluster, release its lock"
-	@echo "make lock    resolve the dependencies of pyproject.toml anew into requirements.lock,"
+	@echo "make test    run the linters, snakemake --lint and the tests"
+	@echo "make test-slow  run the slow tests, which make test skips"
+	@echo "make lint    run only the linters"
+	@echo "make browser install Chromium for the tests of the report (Debian, as root)"
+	@echo "make docs    regenerate the generated parts of the documentation"
+	@echo "make unlock  after a killed run: cancel its cluster jobs and unlock the folder"
+	@echo "make lock    resolve the dependencies in pyproject.toml again into requirements.lock,"
 	@echo "             and those of the federated extra into constraints-federated.txt"
 	@echo "make clean   remove results and .venv"
 
@@ -33,14 +33,14 @@ test: $(READY)
 test-slow: $(READY)
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist load -m slow
 
-# The tests of the report need a browser. Without one, and without the right to install it, they
-# are skipped, but not in continuous integration.
+# The tests of the report need a browser. If there is none and it cannot be installed, they are
+# skipped, except in continuous integration.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
 	    echo "==> Installing Chromium for the tests of the report"; \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; \
-	  } || echo "No Chromium, and no right to install it: tests of the report will be skipped."
+	  } || echo "Chromium is missing and cannot be installed: the browser tests of the report will be skipped."
 
 lint: $(READY)
 	@echo "==> Running the linters"
@@ -63,7 +63,7 @@ lock: $(READY)
 	@uv pip compile pyproject.toml --group dev --extra federated --universal --fork-strategy fewest \
 	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	  --upgrade --quiet --output-file requirements.lock
-	@# What is already in the file stays as it is: the lock's versions, of what the extra brings.
+	@# uv keeps versions that the file already has, so the constraints match the lock.
 	@cp requirements.lock constraints-federated.txt
 	@uv pip compile pyproject.toml --extra federated --universal --fork-strategy fewest \
 	  --python-version 3.11 --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
@@ -85,7 +85,7 @@ docs: $(READY)
 unlock: $(READY) cancel
 	@snakemake --unlock
 
-# Only jobs that were sent from this folder.
+# Only jobs that were submitted from this folder.
 cancel:
 	@! command -v squeue >/dev/null || squeue --me --noheader --name=notears-pfl --format="%i %Z" \
 	  | awk '$$2 == "$(CURDIR)" {print $$1}' | xargs --no-run-if-empty scancel

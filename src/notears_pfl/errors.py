@@ -2,15 +2,15 @@
 
 
 class PflError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base class of all errors that this package raises for the user."""
 
 
 class ConfigError(PflError, ValueError):
-    """The configuration or one of its tables asks for something that cannot be run."""
+    """The configuration, or one of its tables, describes a study that cannot be run."""
 
 
 class TableError(PflError, ValueError):
-    """A table on disk does not say what its reader needs."""
+    """A table on disk lacks information that its reader needs."""
 
 
 class ImageError(PflError, ValueError):
@@ -18,36 +18,36 @@ class ImageError(PflError, ValueError):
 
 
 class DatasetError(PflError, ValueError):
-    """A dataset on disk is not what BIDS asks for."""
+    """A dataset on disk does not follow BIDS."""
 
 
 class MachineError(PflError):
-    """The machine failed, not what it was given: the job fails, and may be run again."""
+    """The machine failed, not the data: the job fails and can be run again."""
 
 
 class StorageError(MachineError, OSError):
-    """A file cannot be read or written: the disk is full, broken, gone, or not ours to use."""
+    """A file cannot be read or written: disk full, broken or offline, or access denied."""
 
 
 class OutOfMemoryError(MachineError, MemoryError):
-    """The memory of a job does not hold what it works on."""
+    """A job needs more memory than it has."""
 
 
 class CohortError(PflError, ValueError):
-    """The subjects at hand do not make the study that was asked for."""
+    """The available subjects do not make up the requested study."""
 
 
 class InputError(PflError, ValueError):
-    """Arrays or settings handed to an estimator cannot be fitted."""
+    """An estimator cannot be fitted to the given arrays or with the given settings."""
 
 
 class NotConvergedWarning(UserWarning):
-    """Rounds ended before the residuals were small; the result says how large they are."""
+    """The solver stopped before the residuals were small; the result reports their size."""
 
 
 class SignalError(PflError, ValueError):
-    """A measured signal, or what its sidecar says of it, cannot be processed."""
+    """A measured signal, or the metadata in its sidecar, cannot be processed."""
 
 
 class FederatedError(PflError, RuntimeError):
-    """A fit between hospitals cannot start, go on, or be believed."""
+    """A federated fit cannot start or continue, or its result cannot be trusted."""

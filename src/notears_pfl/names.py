@@ -1,18 +1,18 @@
-"""Names of sites, groups and participants: how long they may be, and when two are too alike."""
+"""Names of sites, groups and participants: length limits, and names that are too similar."""
 
 import unicodedata
 from collections.abc import Iterable
 
-# Names become parts of file names, which hold at most 255 bytes, and of certificates (64).
+# Names become parts of file names (at most 255 bytes) and of certificates (at most 64 characters).
 LONGEST_NAME = 64
-# The longest name of a participant's file has some 90 characters besides.
+# In the longest file name of a participant, about 90 characters surround the id.
 LONGEST_ID = 128
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:
-    """List different names that are the same but for blanks, case or Unicode form.
+    """List groups of names that differ only by blanks, case or Unicode form.
 
-    Some file systems take them for one, and so do people.
+    Some file systems treat them as one name, and people confuse them.
     """
     spellings: dict[str, dict[str, None]] = {}
     for name in names:

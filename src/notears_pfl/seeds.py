@@ -6,10 +6,10 @@ import numpy as np
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Random generator of the study's ``seed`` for the purpose that ``names`` spell.
+    """Random generator for the purpose that ``names`` describe, from the study's ``seed``.
 
-    Streams with other names are independent, and a name's stream does not depend on which
-    other streams exist: adding a subject leaves every other subject as it was.
+    Streams with different names are independent, and a stream does not depend on which other
+    streams exist: adding a subject leaves every other subject unchanged.
     """
     digest = hashlib.sha256("\0".join(names).encode()).digest()
     return np.random.default_rng([seed, *np.frombuffer(digest, dtype="<u4").tolist()])

@@ -78,4 +78,4 @@ def test_the_surrogate_is_refused_for_data_of_people(preprocessed_once, tmp_path
 
     done = study.snakemake("--cores", "1")
 
-    assert "rois.atlas is 'surrogate', which is for the phantom alone" in done.stderr
+    assert "rois.atlas is 'surrogate', which works for the phantom only" in done.stderr

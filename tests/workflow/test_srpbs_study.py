@@ -91,9 +91,9 @@ def test_the_papers_study_of_713_subjects_is_planned_from_eight_sites(settings):
     pages = sum(n for rule, n in jobs.items() if rule.startswith("report_"))
     assert jobs["total"] - pages < 4 * 713 + 20
     said = done.stdout + done.stderr
-    assert "site SWA is left out: it has no MDD" in said
-    assert "3 subjects are left out: site KTT is not in config/sites.tsv" in said
-    assert "4 subjects are left out: the group is not part of this study" in said
+    assert "site SWA is excluded: it has no MDD" in said
+    assert "3 subjects are excluded: site KTT is not in config/sites.tsv" in said
+    assert "4 subjects are excluded: the group is not part of this study" in said
 
 
 def test_every_subject_without_its_files_is_named_at_once(settings):
@@ -108,6 +108,6 @@ def test_every_subject_without_its_files_is_named_at_once(settings):
 
     assert done.returncode != 0
     assert "3 of 7 subjects cannot be used" in done.stderr
-    assert "sub-0002: SRPBS_OPEN/data/sub-…/t1/defaced_mprage.nii is not there" in done.stderr
-    assert "sub-0005: SRPBS_OPEN/data/sub-…/rsfmri is not there" in done.stderr
+    assert "sub-0002: SRPBS_OPEN/data/sub-…/t1/defaced_mprage.nii does not exist" in done.stderr
+    assert "sub-0005: SRPBS_OPEN/data/sub-…/rsfmri does not exist" in done.stderr
     assert "protocol 4 has a TR of 2.7 s, the sites table 2.5 s" in done.stderr

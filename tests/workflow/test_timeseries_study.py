@@ -55,7 +55,7 @@ def spoil_series(study, name, array):
 def test_the_study_runs_from_tables_to_analyses(series_study, table):
     done = series_study.run()
 
-    assert "site NYU is left out: it has no ASD" in done.stderr
+    assert "site NYU is excluded: it has no ASD" in done.stderr
     overlap = table("analysis/overlap.tsv")
     assert ["PreCG.L", "PreCG.R", "both"] in overlap[["from", "to", "found_in"]].to_numpy().tolist()
     cohort = table("cohort/participants.tsv").set_index("participant_id")
@@ -97,8 +97,8 @@ def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_stu
     series_study.run("results/cohort/participants.tsv")
 
     reasons = table("cohort/participants.tsv").set_index("participant_id")["exclusion"]
-    assert "1 selected regions do not vary (SFGdor.R)" in reasons["sub-PITTASD0"]
-    assert "unnamed series of shape (116, 100)" in reasons["sub-PITTTC0"]
+    assert "1 selected regions are constant (SFGdor.R)" in reasons["sub-PITTASD0"]
+    assert "unnamed series have shape (116, 100)" in reasons["sub-PITTTC0"]
     assert "missing or infinite values" in reasons["sub-YALEASD0"]
     assert reasons.notna().sum() == 4
 
@@ -130,7 +130,7 @@ def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
 
     done = numbered_study.run("all", "results/compare/draws.tsv")
 
-    assert "1 of 20 subjects cannot be used. They are left out." in done.stderr
+    assert "1 of 20 subjects cannot be used. They are excluded." in done.stderr
     results = numbered_study.path / "results"
     cohort = read_table(results / "cohort/participants.tsv").set_index("participant_id")
     assert "0050110_rois_aal.1D: no such file" in cohort.loc["sub-0050110", "exclusion"]
@@ -152,7 +152,7 @@ def test_files_that_are_not_there_are_named_before_any_job(numbered_study):
 
     assert done.returncode != 0
     assert "1 of 20 subjects cannot be used" in done.stderr
-    assert "0050110_rois_aal.1D is not there" in done.stderr
+    assert "0050110_rois_aal.1D does not exist" in done.stderr
     assert not (numbered_study.path / "results").exists()
 
 

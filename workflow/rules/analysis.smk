@@ -45,7 +45,7 @@ rule overlap:
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("overlap"),
     message:
-        "Analysis: connections found at all sites, and at one site only"
+        "Analysis: connections found at all sites, and at only one site"
     script:
         "../../scripts/overlap.py"
 
@@ -74,7 +74,7 @@ rule scale_audit:
         sort_threshold=config["network"]["estimator"]["threshold"],
         code=code_of("scale_audit"),
     message:
-        "Analysis: how far directions depend on scaling"
+        "Analysis: dependence of the directions on the scale of the data"
     script:
         "../../scripts/scale_audit.py"
 
@@ -99,15 +99,15 @@ rule edge_motion:
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("edge_motion"),
     message:
-        "Analysis: which connections correlate with head motion"
+        "Analysis: association of connections with head motion"
     script:
         "../../scripts/edge_motion.py"
 
 
 if PLAN.kind == "phantom":
 
-    # The same fit on the phantom's true series, to separate errors of the estimator from errors of
-    # preprocessing.
+    # The same fit on the phantom's true series, to separate estimation errors from preprocessing
+    # errors.
     use rule fit_networks as fit_networks_true_series with:
         input:
             cohort=rules.cohort.output.participants,
@@ -127,7 +127,7 @@ if PLAN.kind == "phantom":
         benchmark:
             "logs/fit_networks_true_series/group-{group}.benchmark.tsv"
         message:
-            "Networks: {wildcards.group} from the phantom's true series"
+            "Networks: fitting {wildcards.group} to the phantom's true series"
 
     rule truth:
         input:

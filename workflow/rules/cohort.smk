@@ -23,6 +23,6 @@ rule cohort:
         seed=config["seed"],
         code=code_of("cohort"),
     message:
-        "Cohort: who is in, why not, and in which half"
+        "Cohort: applying exclusion criteria and splitting into discovery and validation sets"
     script:
         "../../scripts/cohort.py"

@@ -30,17 +30,17 @@ wildcard_constraints:
 
 
 def code_of(script):
-    """Fingerprint of scripts/<script>.py and of all our code it uses: editing it reruns the rule."""
+    """Fingerprint of scripts/<script>.py and the package code it uses: editing them reruns the rule."""
     return code_fingerprint(ROOT / "scripts" / f"{script}.py", SRC)
 
 
 def of_all(pattern):
-    """Files of all subjects, as an input function: Snakemake hashes a list once for each item."""
+    """Files of all subjects, as an input function: Snakemake hashes a plain list once per item."""
     return lambda _: expand(pattern, subject=PLAN.subjects)
 
 
 def subject_files(wildcards):
-    """Files behind the pages of a site's subjects, by kind, in the subjects' order."""
+    """Files shown on the pages of a site's subjects, by kind, in the subjects' order."""
     subjects = PLAN.subjects_at(wildcards.site)
     return {
         kind: expand(path, subject=subjects) for kind, path in SUBJECT_FILES.items()
@@ -48,12 +48,12 @@ def subject_files(wildcards):
 
 
 def participants_of(wildcards):
-    """Participants of a site, in the order of their files."""
+    """Participants at a site, in the order of their files."""
     return [f"sub-{subject}" for subject in PLAN.subjects_at(wildcards.site)]
 
 
 def picture_of(site, kind):
-    """Picture of a group's network at a site; Snakemake's report knows it by its labels."""
+    """Picture of a group's network at a site, labelled for Snakemake's report."""
     return report(
         f"results/report/figures/network_group-{{group}}_site-{site}_{kind}.png",
         caption=f"../report/network_{kind}.rst",

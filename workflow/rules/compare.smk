@@ -1,7 +1,7 @@
 COMPARISON = config["comparison"]
 DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
 DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
-# Settings of the comparison: the report shows only results with the current settings.
+# Settings of the comparison: the report shows only results obtained with the current settings.
 COMPARISON_SETTINGS = {
     "groups": PLAN.groups,
     "sites": PLAN.sites,
@@ -37,7 +37,7 @@ rule compare_draws:
         seed=config["seed"],
         code=code_of("compare_draws"),
     message:
-        "Comparison: subjects of each draw"
+        "Comparison: drawing validation subjects"
     script:
         "../../scripts/compare_draws.py"
 
@@ -58,7 +58,7 @@ rule compare_connections:
         rois=PLAN.atlas.selected,
         code=code_of("compare_connections"),
     message:
-        "Comparison: the connections to test"
+        "Comparison: listing the connections to test"
     script:
         "../../scripts/compare_connections.py"
 
@@ -96,7 +96,7 @@ rule compare_networks:
         seed=config["seed"],
         code=code_of("compare_networks"),
     message:
-        "Comparison: all methods on draw {wildcards.draw}"
+        "Comparison: fitting all methods to draw {wildcards.draw}"
     script:
         "../../scripts/compare_networks.py"
 
@@ -132,7 +132,7 @@ rule proportion_tests:
         settings=COMPARISON_SETTINGS,
         code=code_of("proportion_tests"),
     message:
-        "Comparison: tests of every connection by every method"
+        "Comparison: testing every connection for every method"
     script:
         "../../scripts/proportion_tests.py"
 
@@ -159,6 +159,6 @@ rule proportion_figure:
         presence=COMPARISON["presence"],
         code=code_of("proportion_figure"),
     message:
-        "Comparison: figure of the differences between the groups"
+        "Comparison: figure of the group differences"
     script:
         "../../scripts/proportion_figure.py"

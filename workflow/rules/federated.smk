@@ -1,4 +1,4 @@
-# The same networks, fitted between sites that keep their data: NVFLARE's simulator on this machine.
+# The same networks, fitted by sites that keep their data, in NVFLARE's simulator on this machine.
 rule federated_networks:
     input:
         cohort=rules.cohort.output.participants,
@@ -32,11 +32,11 @@ rule federated_networks:
         rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         estimator=config["network"]["estimator"],
-        # The phantom's groups are small; hospitals choose their own.
+        # Small, because the phantom's groups are; hospitals choose their own minimum.
         minimum_subjects=2,
         code=code_of("federated_networks"),
     message:
-        "Networks: all groups, between sites that keep their data (simulated)"
+        "Networks: federated fit of all groups (simulated on this machine)"
     script:
         "../../scripts/federated_networks.py"
 
@@ -57,12 +57,12 @@ rule federated_agreement:
         group_sites=PLAN.group_sites,
         code=code_of("federated_agreement"),
     message:
-        "Analysis: the federated networks beside those of one machine"
+        "Analysis: comparing the federated networks with those fitted on one machine"
     script:
         "../../scripts/federated_agreement.py"
 
 
-# The normal analyses, on the federated networks.
+# The standard analyses, on the federated networks.
 use rule degree as federated_degree with:
     input:
         networks=rules.federated_networks.output.networks,

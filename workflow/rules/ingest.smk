@@ -1,4 +1,4 @@
-# Subjects of a user's own images: enrolled, or listed with what stands in the way.
+# The user's own images: every subject is enrolled, or listed with its problems.
 if PLAN.kind in ("bids", "srpbs", "fmriprep"):
 
     rule enrolment:
@@ -16,7 +16,7 @@ if PLAN.kind in ("bids", "srpbs", "fmriprep"):
             participants=PLAN.source.enrolment.rows(),
             code=code_of("enrolment"),
         message:
-            "Ingestion: who is in the datasets, and who is not processed and why"
+            "Ingestion: listing the subjects, with reasons for those not processed"
         script:
             "../../scripts/enrolment.py"
 
@@ -26,8 +26,7 @@ if PLAN.kind == "srpbs":
 
     rule srpbs_subject:
         input:
-            t1w=PLAN.source.released_t1w,
-            volumes=PLAN.source.released_volumes,
+            unpack(PLAN.source.released),
         output:
             t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
             t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
@@ -47,7 +46,7 @@ if PLAN.kind == "srpbs":
             protocol=PLAN.source.released_protocol,
             code=code_of("srpbs_subject"),
         message:
-            "Ingestion: sub-{wildcards.subject} of the SRPBS release to BIDS"
+            "Ingestion: converting sub-{wildcards.subject} of the SRPBS release to BIDS"
         script:
             "../../scripts/srpbs_subject.py"
 
@@ -69,12 +68,12 @@ if PLAN.kind == "srpbs":
             participants=PLAN.source.enrolment.rows(),
             code=code_of("srpbs_dataset"),
         message:
-            "Ingestion: participants and description of the converted dataset"
+            "Ingestion: writing the participants and description of the converted dataset"
         script:
             "../../scripts/srpbs_dataset.py"
 
 
-# Raw BIDS that was made here, the phantom's or the converted release's.
+# Raw BIDS that the workflow writes: the phantom, or the converted SRPBS release.
 if PLAN.source.makes_bids:
 
     rule validate_bids:
@@ -107,12 +106,12 @@ if PLAN.source.makes_bids:
         params:
             code=code_of("validate_bids"),
         message:
-            "Asking the BIDS validator about results/bids"
+            "Ingestion: running the BIDS validator on results/bids"
         script:
             "../../scripts/validate_bids.py"
 
 
-# Ready ROI series.
+# ROI series that the user has already extracted.
 if not PLAN.source.has_images:
 
     rule ingest_timeseries:
@@ -141,6 +140,6 @@ if not PLAN.source.has_images:
             selected=PLAN.atlas.selected,
             code=code_of("ingest_timeseries"),
         message:
-            "Ingestion: checking and labelling the series of {params.participants[0]} and all others"
+            "Ingestion: checking and labelling the ROI series of all subjects"
         script:
             "../../scripts/ingest_timeseries.py"

@@ -24,12 +24,12 @@ rule fit_networks:
         estimator=config["network"]["estimator"],
         code=code_of("fit_networks"),
     message:
-        "Networks: {wildcards.group}, jointly over the sites"
+        "Networks: fitting {wildcards.group} jointly over the sites"
     script:
         "../../scripts/fit_networks.py"
 
 
-# The same fit on the scale that the study did not choose, for the scale audit.
+# The same fit on the other scale, for the scale audit.
 use rule fit_networks as fit_networks_other_scale with:
     output:
         networks=expand(
@@ -53,4 +53,4 @@ use rule fit_networks as fit_networks_other_scale with:
         estimator=config["network"]["estimator"],
         code=code_of("fit_networks"),
     message:
-        "Networks: {wildcards.group} on the other scale, for the audit"
+        "Networks: fitting {wildcards.group} on the other scale, for the scale audit"

@@ -15,7 +15,7 @@ rule phantom_template:
         parcellation=config["phantom"]["parcellation"],
         code=code_of("phantom_template"),
     message:
-        "Phantom: head and surrogate parcellation in template space"
+        "Phantom: making the head and surrogate parcellation in template space"
     script:
         "../../scripts/phantom_template.py"
 
@@ -42,7 +42,7 @@ rule phantom_networks:
         seed=config["seed"],
         code=code_of("phantom_networks"),
     message:
-        "Phantom: true networks of {params.groups} at {params.sites}"
+        "Phantom: drawing the true networks of {params.groups} at {params.sites}"
     script:
         "../../scripts/phantom_networks.py"
 
@@ -107,7 +107,7 @@ rule phantom_dataset:
         seed=config["seed"],
         code=code_of("phantom_dataset"),
     message:
-        "Phantom: participants and description of the BIDS dataset"
+        "Phantom: writing the participants and description of the BIDS dataset"
     script:
         "../../scripts/phantom_dataset.py"
 
@@ -146,7 +146,7 @@ rule phantom_figure:
         subject=f"sub-{FIRST_SUBJECTS[0]}",
         code=code_of("phantom_figure"),
     message:
-        "Phantom: the cohort at a glance"
+        "Phantom: figure of the cohort"
     script:
         "../../scripts/phantom_figure.py"
 

@@ -31,12 +31,12 @@ rule brain_template:
         resolution_mm=2,
         code=code_of("brain_template"),
     message:
-        "Preprocessing: the MNI152 brain, its tissues and mask"
+        "Preprocessing: writing the MNI152 brain, its tissues and brain mask"
     script:
         "../../scripts/brain_template.py"
 
 
-# Raw images: a T1w image and a run.
+# Raw images: a T1w image and a BOLD run.
 if PLAN.source.has_anatomy:
 
     rule anatomical:
@@ -102,7 +102,7 @@ if PLAN.source.has_anatomy:
             rois=PLAN.atlas.rois,
             code=code_of("functional"),
         message:
-            "Preprocessing: BOLD of sub-{wildcards.subject}, to raw ROI signals"
+            "Preprocessing: BOLD of sub-{wildcards.subject}, up to the raw ROI signals"
         script:
             "../../scripts/functional.py"
 
@@ -133,12 +133,12 @@ if PLAN.source.has_anatomy:
             preproc=RUN_SETTINGS | {"clean": config["preproc"]["clean"]},
             code=code_of("clean_bold"),
         message:
-            "Preprocessing: cleaned image of sub-{wildcards.subject}, voxel by voxel"
+            "Preprocessing: cleaning the BOLD image of sub-{wildcards.subject}"
         script:
             "../../scripts/clean_bold.py"
 
 
-# fMRIPrep's runs, which are in MNI space already.
+# fMRIPrep's runs, which are already in MNI space.
 else:
 
     rule fmriprep_run:
@@ -172,7 +172,7 @@ else:
             rois=PLAN.atlas.rois,
             code=code_of("fmriprep_run"),
         message:
-            "Ingestion: fMRIPrep's run of sub-{wildcards.subject}, to raw ROI signals"
+            "Ingestion: fMRIPrep's run of sub-{wildcards.subject}, up to the raw ROI signals"
         script:
             "../../scripts/fmriprep_run.py"
 

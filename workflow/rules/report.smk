@@ -3,13 +3,13 @@ import sys
 
 from notears_pfl.io.fingerprint import file_digest, folder_fingerprint
 
-# The page shows the command of the run. In params, every other command would rerun it.
+# The page shows the command of the run. If it were in params, every new command would rerun the page.
 os.environ.setdefault(
     "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 )
 
-# Results of other targets. The page shows those that exist and is rewritten when they change. As
-# inputs, they would be computed with every report.
+# Results of other targets. The page shows those that exist and is rewritten when they change. If
+# they were inputs, every report would compute them.
 EXTRAS = [
     COMPARISON["connections"],
     "results/compare/proportion_tests.tsv",
@@ -22,7 +22,7 @@ EXTRAS = [
     "results/simulate/cost.tsv",
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
 ]
-# Files behind a subject's page, by kind; those of images where the study has them.
+# Files shown on a subject's page, by kind; those of images only if the study has images.
 SUBJECT_FILES = {"report": PLAN.clean_report, "clean": PLAN.clean_series}
 if PLAN.source.has_images:
     SUBJECT_FILES |= {
@@ -59,7 +59,7 @@ rule report_cohort:
         groups=PLAN.tables.groups,
         code=code_of("report_cohort"),
     message:
-        "Report: flow of the subjects"
+        "Report: flow chart of the subjects"
     script:
         "../../scripts/report_cohort.py"
 
@@ -91,7 +91,7 @@ rule report_motion:
         "../../scripts/report_motion.py"
 
 
-# Loading the libraries takes longer than drawing a network: one job draws all of a group.
+# Loading the libraries takes longer than drawing a network, so one job draws all networks of a group.
 rule report_networks:
     input:
         networks=rules.fit_networks.output.networks,
@@ -247,7 +247,7 @@ rule report_subjects:
         code=code_of("report_subjects"),
         looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
     message:
-        "Report: pages of the subjects at {wildcards.site}"
+        "Report: subject pages of site {wildcards.site}"
     script:
         "../../scripts/report_subjects.py"
 

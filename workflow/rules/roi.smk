@@ -1,11 +1,11 @@
-# The phantom brings its own regions; a study of people takes AAL, from a file or its makers.
+# The phantom has its own surrogate regions; real images use AAL, from a file or downloaded.
 ATLAS_IMAGE = {
     "surrogate": "results/phantom/template/tpl-MNI152_seg-surrogate_dseg.nii.gz",
     "nilearn": "results/roi/AAL.nii",
 }.get(PLAN.atlas.origin, PLAN.atlas.origin)
 
 
-# Compute nodes of a cluster have no network.
+# Compute nodes of a cluster often have no internet access.
 localrules:
     fetch_aal,
 
@@ -49,6 +49,6 @@ rule atlas:
         coordinates=PLAN.atlas.coordinates,
         code=code_of("atlas"),
     message:
-        "ROIs: the parcellation ({params.atlas}), checked against the table's coordinates"
+        "ROIs: checking the parcellation ({params.atlas}) against the coordinates of the ROI table"
     script:
         "../../scripts/atlas.py"

@@ -3,19 +3,19 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-# A job has one core. Linear algebra on more would fight over them, and round differently.
+# A job has one core. Multi-threaded linear algebra would oversubscribe it and round differently.
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-# Not the folder of the main Snakefile: the workflow may be a module of another one.
+# Not the folder of the main Snakefile, because another workflow may import this one as a module.
 ROOT = Path(str(workflow.current_basedir)).parents[1]
 SRC = ROOT / "src"
-# Inside a conda environment the package is not installed; its sources are beside the Snakefile.
+# The package is not installed in conda environments; its sources are beside the Snakefile.
 sys.path.insert(0, str(SRC))
 
 from snakemake.exceptions import WorkflowError
 
-# Jobs may have environments of their own; the plan is made in Snakemake's Python.
+# Jobs may run in conda environments, but planning needs these packages in Snakemake's own Python.
 PLANNING = {
     "jsonschema": "jsonschema",
     "numpy": "numpy",
@@ -26,15 +26,15 @@ LACKING = [package for module, package in PLANNING.items() if find_spec(module) 
 if LACKING:
     raise WorkflowError(
         f"{sys.executable}: the Python that runs Snakemake needs {', '.join(PLANNING.values())} "
-        f"to plan a study, with --use-conda as well; it lacks {', '.join(LACKING)}. Install what "
+        f"to plan a study, even with --use-conda; it lacks {', '.join(LACKING)}. Install what "
         f"is missing: {sys.executable} -m pip install {' '.join(LACKING)}"
     )
 
 from notears_pfl.errors import PflError
 from notears_pfl.study.configuration import check_settings_file
 
-# Before Snakemake merges them: of two equal keys it takes the last in silence, and a file that is
-# not text ends it without a word on which file that is.
+# Check settings files before Snakemake merges them: it silently takes the last of two equal keys,
+# and fails on a file that is not text without naming the file.
 SETTINGS = [*workflow.configfiles]
 if not workflow.modifier.skip_configfile:
     SETTINGS.append("config/config.yaml")

@@ -2,7 +2,7 @@ from notears_pfl.simulate.sites import EXPERIMENTS, list_runs
 
 SIMULATION = config["simulation"]
 SIMULATED_RUNS = list_runs(SIMULATION[SIMULATION["preset"]], SIMULATION["weights"])
-# The report shows only simulations with the current settings.
+# The report shows only simulations run with the current settings.
 SIMULATION_SETTINGS = {
     **{
         f"simulation.{name}": SIMULATION[name]
@@ -63,7 +63,7 @@ rule simulation_metrics:
         settings=SIMULATION_SETTINGS,
         code=code_of("simulation_metrics"),
     message:
-        "Simulation: best methods and costs"
+        "Simulation: metrics, best methods and costs"
     script:
         "../../scripts/simulation_metrics.py"
 
@@ -110,6 +110,6 @@ rule simulation_page:
         methods=SIMULATION["methods"],
         code=code_of("simulation_page"),
     message:
-        "Simulation: page of results"
+        "Simulation: writing the page of results"
     script:
         "../../scripts/simulation_page.py"

@@ -1,4 +1,4 @@
-"""How two networks agree: on connections, on directions, and with a known truth."""
+"""Agreement of two networks, in connections and directions, and with the known truth."""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True)
 class Recovery:
-    """Precision, recall and F of found connections against true ones; NaN where undefined."""
+    """Precision, recall and F-score of found connections; NaN if undefined."""
 
     n_true: int
     n_found: int

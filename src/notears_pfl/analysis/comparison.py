@@ -1,4 +1,4 @@
-"""One row per connection and method: in how many draws, and what to make of the difference."""
+"""Compare patients with controls: for each connection and method, counts of draws and tests."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,13 +12,13 @@ from notears_pfl.analysis.proportion import benjamini_hochberg, compare_proporti
 
 TEST = [*CONNECTION, "method"]
 COUNTED = ("present", "compelled", "either")
-# P-values that are also adjusted over the connections of a source, within each method.
+# P-values that are adjusted over the connections of each source, separately for each method.
 ADJUSTED = ("p_z", "p_permutation", "p_permutation_two_sided")
 
 
 @dataclass(frozen=True)
 class Design:
-    """How draws are judged.
+    """Design of the comparison.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Design:
     rule : {"any", "majority", "all"}
         At how many sites a draw must have a connection.
     n_permutations : int
-        Of the labels.
+        Number of permutations of the labels.
     """
 
     groups: tuple[str, str]
@@ -46,29 +46,29 @@ def proportion_tests(
     design: Design,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Test every connection with every method.
+    """Test every connection for every method.
 
     Parameters
     ----------
     presence : DataFrame
         As from :func:`~notears_pfl.analysis.presence.connection_presence`.
     connections : DataFrame
-        ``from``, ``to``, ``source``, and whatever else there is to say of them.
+        ``from``, ``to``, ``source`` and further columns.
     draws : DataFrame
         ``draw``, ``set``, ``site`` and ``participant_id``.
     labels : Series
         Group by participant.
     design : Design
-        How to judge.
+        Groups, sites, rule of presence and number of permutations.
     rng : Generator
-        Of the permutations.
+        Draws the permutations.
 
     Returns
     -------
     DataFrame
-        The connections with ``method`` and ``n_draws``; for each group G the draws with
-        the connection, ``count_G``, with a compelled direction alone, ``compelled_G``, in either
-        direction, ``either_G``, and the mean share of sites, ``site_share_G``; the fields of
+        The connections with ``method`` and ``n_draws``; for each group G, the number of draws
+        with the connection, ``count_G``, with a compelled direction only, ``compelled_G``, and in
+        either direction, ``either_G``; the mean share of sites, ``site_share_G``; the fields of
         :class:`~notears_pfl.analysis.proportion.ProportionTest`; ``p_permutation`` and
         ``p_permutation_two_sided``; and ``q_…`` adjusted by Benjamini and Hochberg.
     """
@@ -89,7 +89,7 @@ def proportion_tests(
 
 
 def _draw_counts(presence: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Count the draws of each group with a connection, by the rule; index (from, to, method)."""
+    """Count the draws in which a connection is present; index (from, to, method)."""
     per_draw = presence.groupby([*TEST, "set", "draw"], sort=False)[list(COUNTED)]
     n_sites = per_draw.sum()
     found = n_sites >= needed_sites(design.rule, len(design.sites))
@@ -112,7 +112,7 @@ def _permutation(
     design: Design,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Permutation tests on the sets that mix both groups; index (from, to, method)."""
+    """Permutation tests on the sets drawn from both groups; index (from, to, method)."""
     mixed = presence[~presence["set"].isin(design.groups)]
     drawn = draws[~draws["set"].isin(design.groups)]
     tests = pd.MultiIndex.from_frame(mixed[TEST].drop_duplicates())
@@ -136,7 +136,7 @@ def _permutation(
 
 
 def draws_note(sites: pd.DataFrame) -> str:
-    """Name the sites and groups whose draws are too few or too alike, in one line.
+    """List, in one line, the sites and groups with too few or repeated draws.
 
     ``sites`` has ``site``, ``group`` and ``note``, as from
     :func:`~notears_pfl.cohort.draws.describe_draws`.
@@ -146,6 +146,6 @@ def draws_note(sites: pd.DataFrame) -> str:
 
 
 def cost_per_network(cost: pd.DataFrame) -> pd.DataFrame:
-    """Sum up CPU seconds by method: networks learned, in all, and per network."""
+    """CPU seconds by method: number of networks, total, and per network."""
     table = cost.groupby("method", sort=False)[["n_networks", "cpu_seconds"]].sum().reset_index()
     return table.assign(cpu_seconds_per_network=table["cpu_seconds"] / table["n_networks"])

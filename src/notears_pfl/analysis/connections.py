@@ -1,4 +1,4 @@
-"""Which connections the comparison tests: published ones, and what this study found itself."""
+"""Connections that the comparison tests: published ones, and those found in this study."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ PUBLISHED, OVERLAP = "published", "overlap"
 def connections_to_test(
     published: pd.DataFrame, overlap: pd.DataFrame, rois: Sequence[str], name: str
 ) -> pd.DataFrame:
-    """List the connections to test, or refuse the published ones.
+    """List the connections to test; reject published ones that are not in the networks.
 
     Parameters
     ----------
     published : DataFrame
         ``from`` and ``to``.
     overlap : DataFrame
-        Connections of all sites in the discovery fit: ``from``, ``to`` and ``found_in``.
+        Connections found at all sites in the discovery fit: ``from``, ``to`` and ``found_in``.
     rois : sequence of str
         ROIs of the networks.
     name : str
-        What to call the published list in messages: its file.
+        Name of the published list in error messages: its file.
 
     Returns
     -------
@@ -32,14 +32,14 @@ def connections_to_test(
     """
     missing = [column for column in ("from", "to") if column not in published]
     if missing:
-        msg = f"{name}: columns 'from' and 'to' are needed, {missing} missing. Add them."
+        msg = f"{name}: columns 'from' and 'to' are needed, {missing} are missing. Add them."
         raise TableError(msg)
     for row, pair in enumerate(published[["from", "to"]].to_numpy(), start=1):
         unknown = [str(roi) for roi in pair if roi not in rois]
         if unknown:
             msg = (
                 f"{name} row {row}: {' and '.join(unknown)} not among the {len(rois)} selected "
-                "regions. Select it in the table of regions, or remove the row."
+                "regions. Select it in the ROI table, or remove the row."
             )
             raise TableError(msg)
     table = pd.concat(
@@ -47,6 +47,8 @@ def connections_to_test(
         ignore_index=True,
     )
     if not len(table):
-        msg = f"{name} is empty and no connection is shared by all sites. List one to test."
+        msg = (
+            f"{name} is empty and no connection is shared by all sites. List a connection to test."
+        )
         raise TableError(msg)
     return table.reindex(columns=["source", "from", "to", "found_in"])

@@ -1,4 +1,4 @@
-"""How many connections each result has, with direction and without."""
+"""Numbers of connections in each result, directed and undirected."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ def connection_counts(
 ) -> pd.DataFrame:
     """Count connections of each kind, directed and undirected.
 
-    Directions rest on the scale of the data, skeletons much less: what holds for both columns
-    is the safer finding.
+    Directions depend on the scale of the data, skeletons much less: a finding that holds in both
+    columns is safer.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-# The "site" of degrees summed over all sites.
+# Value of the column "site" for degrees summed over all sites.
 ALL_SITES = "all"
 DIRECTIONS = {"out": "from", "in": "to"}
 
@@ -12,7 +12,7 @@ DIRECTIONS = {"out": "from", "in": "to"}
 def degrees(
     edges: pd.DataFrame, groups: Sequence[str], sites: Sequence[str], rois: Sequence[str]
 ) -> pd.DataFrame:
-    """Count the edges of every ROI, per group and site and summed over sites.
+    """Count the edges of every ROI, for each group and site and summed over sites.
 
     Returns
     -------
@@ -35,13 +35,13 @@ def degrees(
 
 
 def top_degrees(degrees: pd.DataFrame, n: int) -> pd.DataFrame:
-    """Find the ``n`` ROIs of highest out and in degree over all sites, per group.
+    """Find the ``n`` ROIs with the highest out-degree and in-degree over all sites, per group.
 
     Returns
     -------
     DataFrame
-        Columns ``group``, ``direction`` (``out`` or ``in``), ``rank``, ``roi``, ``degree``; of
-        equal degrees the ROI that comes first in the atlas.
+        Columns ``group``, ``direction`` (``out`` or ``in``), ``rank``, ``roi``, ``degree``.
+        Ties are broken by the order of the atlas.
     """
     summed = degrees[degrees["site"] == ALL_SITES]
     tables = []
@@ -68,14 +68,14 @@ def degree_totals(
 ) -> pd.DataFrame:
     """Sum degrees over the top ROIs and over all, and compare patients with controls.
 
-    Over all ROIs the out degrees and the in degrees sum to the same number, that of the edges;
-    over the top ROIs they do not.
+    Over all ROIs, the out-degrees and the in-degrees have the same sum, the number of edges; over
+    the top ROIs, the sums may differ.
 
     Returns
     -------
     DataFrame
-        Columns ``direction``, ``rois`` (``top`` or ``all``), one of sums per group, and
-        ``percent_more``: how much more the patients have, missing where controls have none.
+        Columns ``direction``, ``rois`` (``top`` or ``all``), one column of sums per group, and
+        ``percent_more``: how much larger the patients' sum is, missing if the controls' is 0.
     """
     summed = degrees[degrees["site"] == ALL_SITES].set_index("group")
     patients, controls = groups

@@ -9,7 +9,7 @@ import pandas as pd
 def edge_table(
     networks: Mapping[tuple[str, str], pd.DataFrame], edge_threshold: float
 ) -> pd.DataFrame:
-    """List the edges of every network, in the order of the networks and then of the ROIs.
+    """List the edges of every network, ordered by network, then by ROI.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def edge_table(
 
 
 def undirected(edges: pd.DataFrame) -> pd.DataFrame:
-    """Forget directions: each pair of ROIs once per network, in alphabetical order."""
+    """Drop the directions: each pair of ROIs once per network, in alphabetical order."""
     low = edges[["from", "to"]].min(axis=1)
     high = edges[["from", "to"]].max(axis=1)
     pairs = edges.assign(**{"from": low, "to": high})

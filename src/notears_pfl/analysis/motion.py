@@ -1,4 +1,4 @@
-"""Whether a connection could be head motion: how its strength follows motion across subjects."""
+"""Association of connections with head motion across subjects (QC-FC)."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-# Correlations this close to one would have an infinite Fisher transform.
-CLOSEST = 1 - 1e-9
+# Correlations are clipped to this, to keep their Fisher transform finite.
+LARGEST_CORRELATION = 1 - 1e-9
 
 
 def motion_association(
@@ -15,9 +15,9 @@ def motion_association(
 ) -> pd.DataFrame:
     """Correlate each connection's functional connectivity with motion, within site and group.
 
-    Functional connectivity is Fisher's z of the correlation between the two regions of a
-    subject. It and the mean framewise displacement have the means of their site and group
-    removed first, so that neither sites nor diagnosis make a correlation.
+    Functional connectivity is Fisher's z of the correlation between a subject's two regions. The
+    mean of each site and group is first removed from it and from mean framewise displacement, so
+    that differences between sites or groups cause no correlation.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ def motion_association(
     series : mapping of str to DataFrame of shape (n_volumes, d)
         Clean series by participant, columns labelled by ROI.
     subjects : DataFrame
-        ``participant_id``, ``site``, ``group``, ``mean_fd_mm``; who has no displacement is left
-        out.
+        ``participant_id``, ``site``, ``group``, ``mean_fd_mm``; subjects without
+        ``mean_fd_mm`` are ignored.
 
     Returns
     -------
     DataFrame
         ``from``, ``to``, ``n`` (subjects), ``r`` and its two-sided ``p``, uncorrected; both are
-        missing where fewer than three degrees of freedom are left or motion does not vary.
+        missing if fewer than three degrees of freedom are left or motion does not vary.
     """
     pairs = edges[["from", "to"]].drop_duplicates(ignore_index=True)
     known = subjects[subjects["mean_fd_mm"].notna()]
@@ -43,8 +43,8 @@ def motion_association(
     p = r.copy()
     if freedom >= 3 and len(pairs):
         z = np.array([_connectivity(series[name], pairs) for name in known["participant_id"]])
-        z = _within(z, cells)
-        motion = _within(known["mean_fd_mm"].to_numpy(dtype=float)[:, None], cells)
+        z = _without_cell_means(z, cells)
+        motion = _without_cell_means(known["mean_fd_mm"].to_numpy(dtype=float)[:, None], cells)
         scale = np.sqrt((z**2).sum(axis=0) * (motion**2).sum())
         np.divide((z * motion).sum(axis=0), scale, out=r, where=scale > 0)
         p = 2 * student.sf(np.abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
@@ -55,10 +55,12 @@ def _connectivity(table: pd.DataFrame, pairs: pd.DataFrame) -> np.ndarray:
     """Fisher's z of the correlations of one subject, shape (pairs,)."""
     correlation = np.corrcoef(table.to_numpy(dtype=float), rowvar=False)
     starts, ends = (table.columns.get_indexer(pd.Index(pairs[end])) for end in ("from", "to"))
-    return np.asarray(np.arctanh(np.clip(correlation[starts, ends], -CLOSEST, CLOSEST)))
+    return np.asarray(
+        np.arctanh(np.clip(correlation[starts, ends], -LARGEST_CORRELATION, LARGEST_CORRELATION))
+    )
 
 
-def _within(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Remove each cell's mean from the rows of ``values`` (n, m)."""
+def _without_cell_means(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Subtract from the rows of ``values`` (n, m) the mean of their cell."""
     means = pd.DataFrame(values).groupby(cells).transform("mean").to_numpy()
     return np.asarray(values - means)

@@ -1,4 +1,4 @@
-"""Connections that all sites share, and those that one site alone has."""
+"""Connections found at all sites, and connections found at only one site."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def overlapping_connections(
     DataFrame
         Columns ``from``, ``to``, ``found_in`` (a group's label followed by "only", or "both"),
         and for each group its number of sites with the connection, ``n_sites_<group>``, and
-        the mean weight there, ``weight_<group>``. Patients only first, then controls only.
+        the mean weight there, ``weight_<group>``. Patients only come first, then controls only.
     """
     patients, controls = groups
     per_group = edges.groupby(["group", "from", "to"], sort=False)["weight"]
@@ -32,7 +32,7 @@ def overlapping_connections(
 
 
 def site_specific_connections(edges: pd.DataFrame) -> pd.DataFrame:
-    """Find the connections that exactly one site has, within each group.
+    """Find the connections present at exactly one site, within each group.
 
     Returns
     -------

@@ -1,15 +1,15 @@
 """A permutation test of group labels that respects the overlap between draws.
 
-Sets of subjects are drawn at every site without a look at their labels, a network is learned
-from each, and y_nk says whether set n has the connection at site k. A subject's contribution is
+Sets of subjects are drawn at every site regardless of group, a network is learned from each, and
+y_nk indicates whether set n has the connection at site k. A subject's contribution is
 
     c_i = Σ_{n ∋ i} (y_nk − mean_n y_nk) / (subjects of site k in set n),
 
-large where sets with this subject have the connection more often than others. The statistic
-T = Σ_{i a patient} c_i is the covariance of presence with the share of patients in the set. The
-null hypothesis: within every site, labels are unrelated to series. Labels may then be exchanged
-among the subjects of a site, with sets, networks and c_i as they are: nothing is fitted again,
-and the test is exact whatever the method, the overlap of the sets or the dependence in time.
+large if sets that include this subject have the connection more often than others. The statistic
+T = Σ_{i a patient} c_i is the covariance of presence with the share of patients in the set. Under
+the null hypothesis, labels are unrelated to series within every site. Labels can then be exchanged
+among the subjects of a site while sets, networks and c_i stay fixed: nothing is refitted, and the
+test is exact whatever the method, the overlap of the sets or the temporal dependence.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-# Sums of the same contributions in another order may differ by rounding.
+# Sums of the same contributions in a different order may differ by rounding.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """P-values of shape (n_tests,): more often with patients, and either way."""
+    """P-values of shape (n_tests,): one-sided (more often in patients) and two-sided."""
 
     p: Array
     p_two_sided: Array
@@ -38,9 +38,9 @@ def contributions(members: Mask, presence: Array) -> Array:
     Parameters
     ----------
     members : ndarray of bool, shape (n_sets, n_subjects)
-        Who is in which set.
+        Whether a subject is in a set.
     presence : ndarray of shape (n_sets, n_tests)
-        What was found in the site's network of each set, 0 or 1.
+        Whether the site's network of each set has the connection, 0 or 1.
     """
     shares = members / members.sum(axis=1, keepdims=True)
     return shares.T @ (presence - presence.mean(axis=0))
@@ -61,9 +61,9 @@ def permutation_test(
     site_patients : sequence of ndarray of bool, shape (n_subjects,)
         Whether each subject is a patient.
     n_permutations : int
-        How many, besides the labels as they are.
+        Number of permutations, in addition to the observed labels.
     rng : Generator
-        Draws the permutations; all tests share them.
+        Draws the permutations, which all tests share.
     """
     observed, permuted = 0.0, 0.0
     for c, patients in zip(site_contributions, site_patients, strict=True):

@@ -1,4 +1,4 @@
-"""Which networks have a connection, and which draws."""
+"""Presence of connections in networks and in draws."""
 
 from typing import Literal
 
@@ -19,16 +19,16 @@ def connection_presence(
     networks : DataFrame
         One row per network: ``draw``, ``set``, ``method``, ``site``.
     edges : DataFrame
-        The same columns, ``from``, ``to``, and ``open``: whether the method leaves the edge's
-        direction open.
+        The same columns, ``from``, ``to``, and ``open``: whether the method leaves the direction
+        of the edge undetermined.
     connections : DataFrame
         ``from`` and ``to``.
 
     Returns
     -------
     DataFrame
-        A row per network and connection with ``present``; ``compelled``: present, in a direction
-        that is not open; ``either``: present in one direction or the other.
+        One row per network and connection: ``present``; ``compelled`` (present, with a determined
+        direction); ``either`` (present in either direction).
     """
     rows = networks[NETWORK].merge(connections[CONNECTION].drop_duplicates(), how="cross")
     forward = edges[[*NETWORK, *CONNECTION, "open"]]
@@ -45,5 +45,5 @@ def connection_presence(
 
 
 def needed_sites(rule: Rule, n_sites: int) -> int:
-    """Sites at which a draw must have a connection for it to count as present there."""
+    """Return how many sites must have a connection for it to count as present in a draw."""
     return {"any": 1, "majority": n_sites // 2 + 1, "all": n_sites}[rule]

@@ -1,11 +1,11 @@
-"""Whether a connection is found in more draws of patients than of controls.
+"""Test whether a connection is found in more draws of patients than of controls.
 
-The paper's test takes the draws for independent:
+The paper's test assumes independent draws:
 
     z = (p₁ − p₂) / √(p(1 − p)(1/n₁ + 1/n₂)),   p = (x₁ + x₂)/(n₁ + n₂)
 
-They are not, since they share subjects: its p-values are far too small, and so are those of
-every test of counts of draws. The permutation of labels (``permutation``) has no such flaw.
+Draws share subjects and are not independent, so its p-values are far too small, as are those of
+every other test of draw counts. The permutation test of labels (``permutation``) is valid.
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ProportionTest:
-    """What two proportions say, if their draws were independent.
+    """Comparison of two proportions, valid only if the draws were independent.
 
     Attributes
     ----------
     difference : float
-        Share of the first minus share of the second.
+        First proportion minus the second.
     low, high : float
-        Newcombe's interval of the difference, at 95 %.
+        Newcombe's 95 % interval of the difference.
     p_z, p_z_two_sided : float
-        The paper's pooled z-test: first larger, and either larger. 1 where nothing differs.
+        The paper's pooled z-test, one-sided (first larger) and two-sided. 1 if z is undefined.
     p_fisher, p_fisher_two_sided : float
         Fisher's exact test, likewise.
     """
@@ -59,7 +59,7 @@ def compare_proportions(x1: int, n1: int, x2: int, n2: int) -> ProportionTest:
 
 
 def pooled_z(x1: int, n1: int, x2: int, n2: int) -> float:
-    """Statistic of the paper's test; not a number where all or none of both have it."""
+    """Statistic of the paper's test; NaN if both proportions are 0 or both are 1."""
     p = (x1 + x2) / (n1 + n2)
     if p in (0, 1):
         return float("nan")
@@ -69,7 +69,7 @@ def pooled_z(x1: int, n1: int, x2: int, n2: int) -> float:
 def newcombe_interval(
     x1: int, n1: int, x2: int, n2: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of p₁ − p₂ from Wilson's intervals of both (Newcombe 1998, method 10)."""
+    """Interval of p₁ − p₂ from the Wilson interval of each (Newcombe 1998, method 10)."""
     z = float(norm.isf((1 - confidence) / 2))
     p1, p2 = x1 / n1, x2 / n2
     (l1, u1), (l2, u2) = _wilson(p1, n1, z), _wilson(p2, n2, z)
@@ -86,7 +86,7 @@ def _wilson(p: float, n: int, z: float) -> tuple[float, float]:
 
 
 def benjamini_hochberg(p: ArrayLike) -> Array:
-    """Adjust p-values of one family: the false discovery rates at which each would be found."""
+    """Adjust the p-values of one family to control the false discovery rate."""
     values = np.asarray(p, dtype=float)
     order = np.argsort(values)
     scaled = values[order] * len(values) / np.arange(1, len(values) + 1)

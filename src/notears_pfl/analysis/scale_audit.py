@@ -1,4 +1,4 @@
-"""How far the directions rest on the scale of the data (the scale audit)."""
+"""The scale audit: how much the directions of edges depend on the scale of the data."""
 
 from collections.abc import Mapping
 
@@ -15,12 +15,12 @@ def scale_audit(
     samples: Mapping[tuple[str, str], np.ndarray], networks: Networks, other: Networks,
     edge_threshold: float, sort_threshold: float,
 ) -> pd.DataFrame:  # fmt: skip
-    """Audit every network.
+    """Audit the directions of every network.
 
     Parameters
     ----------
     samples : mapping of (group, site) to ndarray of shape (n, d)
-        What each network was learned from.
+        Samples that each network was learned from.
     networks, other : mapping of (group, site) to DataFrame of shape (d, d)
         The study's networks, and those learned on the other scale.
     edge_threshold : float
@@ -32,10 +32,10 @@ def scale_audit(
     -------
     DataFrame
         Per group and site: edges; var- and R²-sortability (1: sorting gives every direction,
-        0.5: it says nothing); how many of the edges plain sorting by variance finds, and how
-        many edges that has (missing where there are no more samples than ROIs); and how many
-        connections the other scale has in common (the skeleton), how many of these point the
-        same way, and the share.
+        0.5: it gives none); the number of edges that sort-and-regress finds, and how many of the
+        network's edges are among them (both missing unless there are more samples than ROIs); the
+        connections shared with the other scale (the skeleton), how many of these point the same
+        way, and their share.
     """
     rows = []
     for (group, site), x in samples.items():

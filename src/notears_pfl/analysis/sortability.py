@@ -1,8 +1,8 @@
-"""How much of a network's direction the scale of the data alone would give.
+"""Sortability: how much of a network's direction follows from the scale of the data alone.
 
-Scores of NOTEARS' kind follow the variances of the variables (Reisach et al. 2021, 2023): where
-variance, or the share of it that the other variables explain, grows along the edges, sorting the
-variables by it already gives the directions.
+Scores like that of NOTEARS follow the variables' variances (Reisach et al. 2021, 2023). If the
+variance, or the share of it that the other variables explain, grows along the edges, then sorting
+the variables by it already gives the directions.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.linear_model import LassoLarsIC
 
 
 def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
-    """Share of the pairs joined by a directed path along which ``score`` grows; ties count half.
+    """Share of pairs joined by a directed path whose ``score`` grows along it; ties count half.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
     Returns
     -------
     float
-        1 where sorting gives every direction, 0.5 where it says nothing; NaN without edges.
+        1 if sorting gives every direction, 0.5 if it gives none; NaN without edges.
     """
     reachable = np.zeros(adjacency.shape, dtype=bool)
     longer = adjacency.astype(bool)
@@ -39,7 +39,7 @@ def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
 def explained_shares(x: np.ndarray) -> np.ndarray:
     """R² of each column of ``x`` regressed on all the others: 1 − 1 / diag(corr⁻¹).
 
-    NaN where the columns depend on each other, as those of few filtered volumes do.
+    NaN if the columns are linearly dependent, as they are with few filtered volumes.
     """
     correlation = np.corrcoef(x, rowvar=False)
     if np.linalg.matrix_rank(correlation, hermitian=True) < len(correlation):
@@ -48,10 +48,10 @@ def explained_shares(x: np.ndarray) -> np.ndarray:
 
 
 def sort_and_regress(x: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Regress each column on those of smaller ``score``, sparsely; weights of shape (d, d).
+    """Sparse regression of each column on the columns of smaller ``score``; weights (d, d).
 
-    Reisach's baseline: the lasso with the penalty that the Bayesian information criterion picks.
-    NaN where ``x`` has no more rows than columns: the criterion needs them.
+    Reisach's baseline: the lasso with the penalty chosen by the Bayesian information criterion,
+    which needs more rows than columns; otherwise the weights are NaN.
     """
     if len(x) <= x.shape[1]:
         return np.full((x.shape[1], x.shape[1]), np.nan)
@@ -59,7 +59,7 @@ def sort_and_regress(x: np.ndarray, score: np.ndarray) -> np.ndarray:
     weights = np.zeros((x.shape[1], x.shape[1]))
     for position in range(1, len(order)):
         earlier, target = order[:position], order[position]
-        # Least squares first, so that strong and weak predictors are penalised alike.
+        # Adaptive lasso: least squares first, so that strong predictors are penalised less.
         slopes, *_ = np.linalg.lstsq(x[:, earlier], x[:, target], rcond=None)
         size = np.abs(slopes)
         lasso = LassoLarsIC(criterion="bic").fit(x[:, earlier] * size, x[:, target])

@@ -1,4 +1,4 @@
-"""How often a connection is found again in draws of other subjects."""
+"""Stability of a connection: how often it is found in draws of other subjects."""
 
 import pandas as pd
 
@@ -9,12 +9,12 @@ def draw_stability(edges: pd.DataFrame, networks: pd.DataFrame, method: str) -> 
     Parameters
     ----------
     edges : DataFrame
-        ``set`` (the group whose subjects were drawn), ``method``, ``from`` and ``to``; a row per
-        edge of each draw's network at each site.
+        ``set`` (the group whose subjects were drawn), ``method``, ``from`` and ``to``; one row per
+        edge of each network of a draw and site.
     networks : DataFrame
-        ``set`` and ``method``; a row per network, whether or not it has edges.
+        ``set`` and ``method``; one row per network, with or without edges.
     method : str
-        Whose networks to count.
+        The method whose networks are counted.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What of a known truth was found: networks, overlap, group differences, site-specific edges."""
+"""Recovery of the true networks, overlap, group differences and site-specific connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -17,14 +17,14 @@ def truth_table(
     found: Networks, true: Networks, edge_threshold: float, groups: tuple[str, str],
     sites: Sequence[str],
 ) -> pd.DataFrame:  # fmt: skip
-    """Score every result of the analysis on found networks against the same on true ones.
+    """Score each result on the estimated networks against the same result on the true ones.
 
     Returns
     -------
     DataFrame
         Columns ``quantity`` (``network``, ``skeleton``, ``overlap``, ``group only``,
-        ``site-specific``), ``group``, ``site`` (``all`` where it is over sites), and those of
-        :class:`Recovery`.
+        ``site-specific``), ``group``, ``site`` (``all`` for results over sites), and the
+        fields of :class:`~notears_pfl.analysis.agreement.Recovery`.
     """
     found_sets = dict(_connection_sets(edge_table(found, edge_threshold), groups, sites))
     true_sets = dict(_connection_sets(edge_table(true, 0), groups, sites))

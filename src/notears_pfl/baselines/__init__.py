@@ -1,4 +1,4 @@
-"""Methods of other authors, implemented from their papers, to compare the estimator with."""
+"""Methods by other authors, implemented from their papers, for comparison with NOTEARS-PFL."""
 
 from notears_pfl.baselines.equivalence import ClassFit
 from notears_pfl.baselines.ges import ges

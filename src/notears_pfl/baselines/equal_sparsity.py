@@ -3,16 +3,16 @@
 =========  =====================================================  ==========================
 method     learned by                                             its m edges
 =========  =====================================================  ==========================
-pfl        the study's own estimator, over the sites jointly      m is their number, per site
-sig        the same solver without what ties the sites            the largest absolute weight
+pfl        the study's own estimator, jointly over the sites      m is their number, per site
+sig        the same solver without the penalty between sites      the largest absolute weight
 ges        the largest penalty that leaves m edges or more        the largest gain of BIC
-pc         the smallest α that leaves m edges or more             the largest weakest test
+pc         the smallest α that leaves m edges or more             the largest minimal statistic
 granger    one regression on the past                             the smallest p
 =========  =====================================================  ==========================
 
-With λ2 = 0 the estimator fits every site alone, which is the problem of NOTEARS-SIG; this solver
-took 0.25 s for a real network, L-BFGS 21 to 26 s (``benchmarks/comparison_cost.py``). λ1 is lowered
-where too few edges are left. A class of DAGs (ges, pc) is represented by a consistent extension.
+With λ2 = 0 the estimator fits every site separately, which is the problem of NOTEARS-SIG; this
+solver took 0.25 s for a real network, L-BFGS 21 to 26 s (``benchmarks/comparison_cost.py``). λ1 is
+lowered if too few edges are left. A class of DAGs (ges, pc) is represented by one consistent DAG.
 """
 
 import time
@@ -34,7 +34,7 @@ from notears_pfl.model.problem import Array, Mask
 
 # Series of each subject of a site, (n_volumes, d), centred and scaled.
 SiteSeries = Sequence[Array]
-# Where NOTEARS-SIG finds too few edges, λ1 is lowered to these shares of the automatic one.
+# If NOTEARS-SIG finds too few edges, λ1 is lowered to these shares of its automatic value.
 LAMBDA1_SHARES = (0.5, 0.25, 0.1, 0.0)
 Baseline = Literal["sig", "ges", "pc", "granger"]
 
@@ -46,14 +46,14 @@ class ComparisonOptions:
     Attributes
     ----------
     estimator : mapping
-        Settings of NOTEARS-PFL, those of the study. What is ``auto`` is chosen anew from each
-        set of subjects, without their labels.
+        The study's settings of NOTEARS-PFL. Settings that are ``auto`` are chosen anew for each set
+        of subjects, without their labels.
     max_condition : int
-        PC's largest conditioning set.
+        Size of PC's largest conditioning set.
     lag : int
-        Past values in Granger's regression.
+        Number of past values in Granger's regression.
     kind : {"conditional", "pairwise"}
-        Whether Granger's regression has the past of all variables, or of the pair alone.
+        Whether Granger's regression uses the past of all variables or of the pair only.
     """
 
     estimator: Mapping[str, Any]
@@ -71,10 +71,10 @@ class Network:
     edges : ndarray of bool, shape (d, d)
         Entry (i, j) is the edge i → j.
     open : ndarray of bool, shape (d, d)
-        Edges whose direction the method leaves open; the extension chose it.
+        Edges whose direction the method leaves open; the consistent extension chose it.
     sound : bool
-        Whether the solver converged (pfl, sig), the extension belongs to its class (ges, pc) or
-        the regressors are independent (granger).
+        Whether the solver converged (pfl, sig), the extension belongs to the class (ges, pc), or
+        the regressors are linearly independent (granger).
     """
 
     edges: Mask
@@ -84,7 +84,7 @@ class Network:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Networks of all sites by one method, and the CPU seconds that they took together."""
+    """Networks of all sites by one method, and their total CPU seconds."""
 
     networks: list[Network]
     cpu_seconds: float
@@ -93,10 +93,10 @@ class MethodResult:
 def learn_all(
     sites: Sequence[SiteSeries], baselines: Sequence[Baseline], options: ComparisonOptions
 ) -> dict[str, MethodResult]:
-    """Let NOTEARS-PFL, then every baseline at its number of edges, learn from the same series."""
+    """Fit NOTEARS-PFL, then every baseline with as many edges, to the same series."""
     x = [np.concatenate(subjects) for subjects in sites]
     with warnings.catch_warnings():
-        # Whether a fit converged is part of its result here.
+        # The result records whether a fit converged, so no warning is needed.
         warnings.simplefilter("ignore", NotConvergedWarning)
         learned = {"pfl": _timed(_pfl, x, options)}
         n_edges = [int(network.edges.sum()) for network in learned["pfl"].networks]
@@ -106,7 +106,7 @@ def learn_all(
 
 
 def strongest(strength: Array, n_edges: int) -> Mask:
-    """Mark the ``n_edges`` largest positive entries; equal ones in the order of the variables."""
+    """Mark the ``n_edges`` largest positive entries; ties go by the order of the variables."""
     order = np.argsort(-strength, axis=None, kind="stable")[:n_edges]
     chosen = np.zeros(strength.size, dtype=bool)
     chosen[order] = True
@@ -175,17 +175,17 @@ BASELINES: Mapping[Baseline, Callable[[SiteSeries, int, ComparisonOptions], Netw
 
 @dataclass(frozen=True)
 class DrawTables:
-    """What the methods found in one draw.
+    """Results of all methods on one draw.
 
     Attributes
     ----------
     edges : DataFrame
-        ``set``, ``method``, ``site``, ``from``, ``to`` and whether its direction is ``open``.
+        ``set``, ``method``, ``site``, ``from``, ``to`` and ``open`` (whether its direction is).
     networks : DataFrame
         ``set``, ``method``, ``site``, ``m`` (edges of NOTEARS-PFL), ``n_edges``, ``n_open`` and
         ``sound``.
     cost : DataFrame
-        ``set``, ``method``, ``n_networks`` and ``cpu_seconds`` for all of them.
+        ``set``, ``method``, ``n_networks`` and their total ``cpu_seconds``.
     """
 
     edges: pd.DataFrame
@@ -199,7 +199,7 @@ def compare_draw(
     baselines: Sequence[Baseline],
     options: ComparisonOptions,
 ) -> DrawTables:
-    """Learn from every set of subjects by every method.
+    """Fit every method to every set of subjects.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def compare_draw(
     rois : sequence of str
         Labels of the columns.
     baselines : sequence of str
-        Methods besides NOTEARS-PFL.
+        Methods other than NOTEARS-PFL.
     options : ComparisonOptions
         Their settings.
     """

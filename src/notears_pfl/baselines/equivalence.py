@@ -1,8 +1,8 @@
-"""Equivalence classes of DAGs, which PC and GES learn, and one DAG that represents each.
+"""Equivalence classes of DAGs, as learned by PC and GES, and a DAG that represents each class.
 
-A class is a partially directed graph: completion by Meek's rules, the class of a DAG, and the step
-back to a DAG. Sets of variables are the bits of one integer each, so that unions and differences
-of neighbourhoods cost one machine operation.
+A class is a partially directed graph. This module completes it by Meek's rules, finds the class of
+a DAG, and extends a class to a DAG. A set of variables is stored as the bits of one integer, so
+that unions and differences of neighbourhoods take one machine operation.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ class Pdag:
 
     @classmethod
     def from_mask(cls, edges: Mask) -> Self:
-        """Read a matrix: (i, j) alone is i → j, together with (j, i) it is i — j."""
+        """Read a matrix: (i, j) without (j, i) is i → j; both together are i — j."""
         bit = [1 << i for i in range(len(edges))]
 
         def sets(rows: Mask) -> list[int]:
@@ -51,14 +51,14 @@ class Pdag:
         return cls(sets((edges & ~both).T), sets(edges & ~both), sets(both))
 
     def mask(self) -> Mask:
-        """Write the matrix that :meth:`from_mask` reads."""
+        """Return the matrix that :meth:`from_mask` reads."""
         edges = np.zeros((len(self), len(self)), dtype=bool)
         for i in range(len(self)):
             edges[i, list(members(self.children[i] | self.neighbours[i]))] = True
         return edges
 
     def copy(self) -> "Pdag":
-        """Return a graph that can be changed without changing this one."""
+        """Return a copy that can be changed independently."""
         return Pdag(self.parents[:], self.children[:], self.neighbours[:])
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ class Pdag:
         return len(self.parents)
 
     def adjacent(self, i: int) -> int:
-        """Return all that ``i`` shares an edge with."""
+        """Return the variables that share an edge with ``i``."""
         return self.parents[i] | self.children[i] | self.neighbours[i]
 
     def n_edges(self) -> int:
@@ -79,7 +79,7 @@ class Pdag:
         self.parents[j] |= 1 << i
 
     def remove(self, i: int, j: int) -> None:
-        """Remove whatever edge i and j share."""
+        """Remove any edge between i and j."""
         for a, b in ((i, j), (j, i)):
             self.parents[a] &= ~(1 << b)
             self.children[a] &= ~(1 << b)
@@ -94,7 +94,7 @@ class Pdag:
 def essential_graph(dag: Pdag) -> Pdag:
     """CPDAG of a DAG: edges that are not strongly protected lose their direction.
 
-    After Andersson, Madigan and Perlman (1997): repeated until every directed edge is protected.
+    Repeated until every directed edge is protected (Andersson, Madigan and Perlman 1997).
     """
     graph = dag.copy()
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
@@ -114,7 +114,7 @@ def essential_graph(dag: Pdag) -> Pdag:
 
 
 def _protected(graph: Pdag, adjacent: list[int], i: int, j: int) -> bool:
-    """Whether reversing i → j would make or break a collider, or make a cycle."""
+    """Whether reversing i → j would create or destroy a collider, or create a cycle."""
     if graph.parents[i] & ~adjacent[j] or graph.parents[j] & ~adjacent[i] & ~(1 << i):
         return True
     if graph.children[i] & graph.parents[j]:
@@ -123,12 +123,12 @@ def _protected(graph: Pdag, adjacent: list[int], i: int, j: int) -> bool:
 
 
 def is_clique(variables: int, adjacent: list[int]) -> bool:
-    """Whether all variables of a set are adjacent to each other."""
+    """Whether all variables of a set are pairwise adjacent."""
     return all(not variables & ~adjacent[i] & ~(1 << i) for i in members(variables))
 
 
 def complete(pdag: Pdag) -> Pdag:
-    """Direct what follows from no further collider and no cycle: Meek's rules 1 to 3."""
+    """Direct edges whose other direction would add a collider or cycle: Meek's rules 1 to 3."""
     graph = pdag.copy()
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
     while True:
@@ -143,18 +143,18 @@ def complete(pdag: Pdag) -> Pdag:
         if not forced:
             return graph
         for i, j in forced:
-            # Contradictory colliders of finite samples may force both ways: the first stays.
+            # In finite samples, contradictory colliders may force both directions; keep the first.
             if graph.neighbours[i] >> j & 1:
                 graph.direct(i, j)
 
 
 def consistent_extension(pdag: Pdag) -> tuple[Pdag, bool]:
-    """DAG with the same edges, directions and colliders (Dor and Tarsi 1992), if there is one.
+    """DAG with the same edges, directions and colliders (Dor and Tarsi 1992), if one exists.
 
     Repeatedly removes a variable without outgoing edges whose neighbours are adjacent to all its
-    other adjacent variables, and directs its undirected edges to it. If there is none, no DAG is
-    consistent: the variable with the fewest outgoing edges is then removed, with all its edges
-    pointing to it, which keeps the skeleton but not all directions and colliders.
+    other adjacent variables, and directs its undirected edges towards it. If there is no such
+    variable, no DAG is consistent: the variable with the fewest outgoing edges is then removed with
+    all its edges directed towards it, which keeps the skeleton but not every direction or collider.
 
     Returns
     -------
@@ -191,14 +191,14 @@ class ClassFit:
     Attributes
     ----------
     cpdag : ndarray of bool, shape (d, d)
-        (i, j) alone is the edge i → j; together with (j, i) its direction is open.
+        (i, j) without (j, i) is the edge i → j; with both, its direction is open.
     dag : ndarray of bool, shape (d, d)
         A consistent extension, by Dor and Tarsi's algorithm; entry (i, j) is the edge i → j.
     consistent : bool
-        Whether ``dag`` belongs to the class. On finite samples PC's colliders may contradict each
-        other; then no DAG does, and ``dag`` keeps the skeleton only.
+        Whether ``dag`` belongs to the class. In finite samples, PC's colliders may contradict each
+        other; then no DAG does, and ``dag`` keeps only the skeleton.
     evidence : ndarray of shape (d, d)
-        Evidence for each edge of ``dag``, larger is stronger; 0 elsewhere.
+        Evidence for each edge of ``dag`` (larger is stronger); 0 elsewhere.
     """
 
     cpdag: Mask
@@ -208,7 +208,7 @@ class ClassFit:
 
 
 def extended(graph: Pdag, evidence: Array) -> ClassFit:
-    """Fit of a class ``graph``; ``evidence``, (d, d), is kept on the edges of its DAG."""
+    """Fit of the class ``graph``, with ``evidence`` (d, d) kept on the edges of its DAG."""
     dag, consistent = consistent_extension(graph)
     edges = dag.mask()
     return ClassFit(graph.mask(), edges, consistent, np.where(edges, evidence, 0.0))
@@ -227,8 +227,8 @@ def sparsest(
 ) -> Found:  # fmt: skip
     """Bisect for the largest sparsity that leaves at least ``n_edges``.
 
-    ``learn(low)`` must have at least ``n_edges``, ``learn(high)`` has fewer; the search ends
-    early where the number is met.
+    ``learn(low)`` must have at least ``n_edges``, ``learn(high)`` fewer; the search ends early if
+    the number is met exactly.
     """
     found = learn(low)
     for _ in range(BISECTIONS):

@@ -1,8 +1,8 @@
 """GES: greedy equivalence search with the BIC of a Gaussian model (Chickering 2002).
 
 Adding X to the parents B of Y gains −n/2 log(1 − ρ²_XY.B) and costs c = penalty · ½ ln n. The
-cost is the same for every edge, so it decides only where the search stops: one forward path, with
-one backward path from each of its states, serves every penalty.
+cost is the same for every edge, so it only determines where the search stops: one forward path,
+with one backward path from each of its states, covers all penalties.
 """
 
 import heapq
@@ -31,9 +31,9 @@ def ges(x: SiteInput, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
     Parameters
     ----------
     x : ndarray of shape (n, d), or tuple (U, n)
-        Samples, or their second moment of shape (d, d) and number.
+        Samples, or their second moment of shape (d, d) and their number.
     penalty : float
-        Cost of an edge in units of BIC's, ½ ln n.
+        Cost of an edge, in units of the BIC's cost, ½ ln n.
     center : bool
         Subtract the mean of each column of the samples.
     """
@@ -46,7 +46,7 @@ def ges(x: SiteInput, *, penalty: float = 1.0, center: bool = True) -> ClassFit:
 def ges_with_edges(x: SiteInput, n_edges: int, *, center: bool = True) -> ClassFit:
     """Learn with the largest penalty, found by bisection, that leaves at least ``n_edges``.
 
-    Without a cost every pair gets an edge: only more than d(d − 1)/2 edges are out of reach.
+    At zero cost every pair gets an edge, so any number up to d(d − 1)/2 can be reached.
     """
     scores = Scores(*correlations(x, demean=center))
     path = ForwardPath(scores)
@@ -60,7 +60,7 @@ def ges_with_edges(x: SiteInput, n_edges: int, *, center: bool = True) -> ClassF
 
 @dataclass(frozen=True)
 class Scores:
-    """What an edge adds to the log-likelihood, from correlations ``R`` of ``n`` samples."""
+    """Gain in log-likelihood of an edge, from the correlations ``R`` of ``n`` samples."""
 
     R: Array
     n: int
@@ -69,7 +69,7 @@ class Scores:
     def gains(self, y: int, parents: int) -> Array:
         """Gain of adding each variable in turn to the ``parents`` of ``y``, shape (d,).
 
-        Entries of ``y`` and of the parents are meaningless.
+        The entries at ``y`` and at its parents are meaningless.
         """
         key = (y, parents)
         if key not in self._known:
@@ -87,7 +87,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Move:
-    """Insert or delete the edge between x and y, given what else points to y.
+    """Insertion or deletion of the edge between x and y, given the other parents of y.
 
     ``clique`` holds the neighbours of y that become its parents: in Chickering's letters,
     NA ∪ T of an insertion, NA ∖ H of a deletion.
@@ -100,14 +100,14 @@ class Move:
 
 
 class ForwardPath:
-    """States of the forward phase, computed as needed, and backward paths from them.
+    """States of the forward phase, computed on demand, and the backward paths from them.
 
     Attributes
     ----------
     states : list of Pdag
-        CPDAGs, the empty one first.
+        CPDAGs, starting with the empty graph.
     gains : list of float
-        Gain of the best valid insertion in each state; 0 where none is left.
+        Gain of the best valid insertion in each state; 0 if none is left.
     """
 
     def __init__(self, scores: Scores) -> None:
@@ -124,13 +124,13 @@ class ForwardPath:
         return [0.0 if move is None else move.gain for move in self._moves]
 
     def lowest_gain(self, n_edges: int) -> float:
-        """Advance to ``n_edges`` edges; return the lowest cost that stops in a state so far."""
+        """Advance to ``n_edges`` edges; return the lowest cost at which a known state is final."""
         while len(self.states) <= n_edges and self._advance():
             pass
         return min(self.gains)
 
     def searched(self, cost: float) -> Pdag:
-        """Class found at a cost per edge: forward while insertions pay, then backward."""
+        """Class found at this cost per edge: insert while the gain exceeds it, then delete."""
         state = 0
         while (move := self._moves[state]) is not None and move.gain > cost:
             if state + 1 == len(self.states):
@@ -151,7 +151,7 @@ class ForwardPath:
 
 
 class _Insertions:
-    """Finds the best valid insertion; keeps what has not changed since the last state."""
+    """Finds the best valid insertion; reuses what has not changed since the last state."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
@@ -175,7 +175,7 @@ class _Insertions:
         return None
 
     def _ranked(self, graph: Pdag, adjacent: list[int], y: int) -> list[Move]:
-        """Rank the insertions x → y that the cliques around y allow, best first."""
+        """List the insertions x → y that the cliques around y allow, best first."""
         neighbours = graph.neighbours[y]
         around = tuple(adjacent[u] for u in members(neighbours))
         state = (graph.parents[y], neighbours, adjacent[y], around)
@@ -185,14 +185,14 @@ class _Insertions:
 
     def _evaluated(self, graph: Pdag, adjacent: list[int], y: int) -> list[Move]:
         moves = []
-        everyone = (1 << len(graph)) - 1
+        all_variables = (1 << len(graph)) - 1
         for clique in _cliques(graph.neighbours[y], adjacent):
             # Every neighbour of y that is adjacent to x must be in the clique.
             excluded = adjacent[y] | 1 << y
             for u in members(graph.neighbours[y] & ~clique):
                 excluded |= adjacent[u]
             gains = self._scores.gains(y, graph.parents[y] | clique).tolist()
-            moves += [Move(gains[x], x, y, clique) for x in members(everyone & ~excluded)]
+            moves += [Move(gains[x], x, y, clique) for x in members(all_variables & ~excluded)]
         return sorted(moves, key=lambda move: -move.gain)
 
 
@@ -204,14 +204,14 @@ class _BackwardPath:
         self._states, self._losses = [start], [np.inf]
 
     def searched(self, cost: float) -> Pdag:
-        """Delete edges while the cheapest one loses less than its cost."""
+        """Delete edges as long as the smallest loss is below the cost of an edge."""
         state = 0
         while self._loss(state) < cost:
             state += 1
         return self._states[state]
 
     def _loss(self, state: int) -> float:
-        """Smallest loss of a deletion in a state; also stores the state after it."""
+        """Smallest loss by a deletion in a state; also stores the state that follows."""
         if state + 1 == len(self._states):
             graph = self._states[state]
             move = min(self._deletions(graph), key=lambda m: m.gain, default=None)
@@ -278,7 +278,7 @@ def _deleted(graph: Pdag, move: Move) -> Pdag:
 
 
 def _fit(graph: Pdag, scores: Scores) -> ClassFit:
-    """Fit with the gain of each edge, given the other parents, as its evidence."""
+    """Fit of a class; the evidence for an edge is its gain, given the other parents."""
     dag, _ = consistent_extension(graph)
     evidence = np.zeros_like(scores.R)
     for y in range(len(dag)):

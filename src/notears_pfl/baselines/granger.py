@@ -1,10 +1,10 @@
-"""Granger causality: whether the past of i improves the prediction of j (Granger 1969).
+"""Granger causality: tests whether the past of i helps to predict j (Granger 1969).
 
     x_t = Σ_l A_l x_{t−l} + e_t,   F_ij = b' (M_ii)⁻¹ b / (L s_j²)
 
 with b the L coefficients of i in the equation of j, M_ii their block of the inverse of the
-regressors' moments, s_j² the residual variance. ``conditional`` has the past of all variables in
-one regression, ``pairwise`` that of i and j alone. The past never reaches into another subject.
+regressors' moments, s_j² the residual variance. ``conditional`` regresses on the past of all
+variables, ``pairwise`` on that of i and j only. Past values always come from the same subject.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ class GrangerFit:
     Attributes
     ----------
     statistic : ndarray of shape (d, d)
-        F of i → j; 0 on the diagonal. All pairs have the same degrees of freedom, so F ranks
-        pairs as p does, also where p underflows.
+        F of i → j; 0 on the diagonal. All pairs have the same degrees of freedom, so F and p rank
+        pairs alike, but F does so even if p underflows.
     p : ndarray of shape (d, d)
         Upper tail of F; 1 on the diagonal.
     sound : bool
         Whether the regressors are linearly independent (for "pairwise", those of every pair).
-        In short filtered series they are not: F and p are then meaningless.
+        In short filtered series they are dependent, and F and p are meaningless.
     """
 
     statistic: Array
@@ -47,14 +47,17 @@ def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditiona
     Parameters
     ----------
     subjects : sequence of ndarray of shape (n_volumes, d)
-        Series of each subject; each has an intercept of its own.
+        Series of each subject; every subject has its own intercept.
     lag : int
         Number of past values, L.
     kind : {"conditional", "pairwise"}
         Whether the past of all other variables is in the regression.
     """
     if lag < 1 or kind not in ("conditional", "pairwise"):
-        msg = f'lag must be 1 or more, kind "conditional" or "pairwise"; found {lag} and {kind!r}.'
+        msg = (
+            f'lag must be 1 or more, kind "conditional" or "pairwise"; found {lag} and {kind!r}. '
+            "Correct the argument."
+        )
         raise InputError(msg)
     series = [np.asarray(x, dtype=float) for x in subjects]
     d = series[0].shape[1]
@@ -75,7 +78,7 @@ def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditiona
 
 
 def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:
-    """Values (n, d) and the values before them (n, d, L), centred within each subject."""
+    """Present values (n, d) and past values (n, d, L), centred within each subject."""
     present, past = [], []
     for x in series:
         before = np.stack([x[lag - back : len(x) - back] for back in range(1, lag + 1)], axis=-1)
@@ -85,7 +88,7 @@ def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:
 
 
 def _conditional(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
-    """F of all pairs, and whether the past values of all variables are independent."""
+    """F of all pairs, and whether the past values are linearly independent."""
     n, d, lag = past.shape
     regressors = past.reshape(n, d * lag)
     coefficients = np.linalg.lstsq(regressors, present, rcond=None)[0]
@@ -99,9 +102,9 @@ def _conditional(present: Array, past: Array, freedom: int) -> tuple[Array, bool
 
 
 def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
-    """F of all pairs, from moments alone, and whether each pair's past values are independent.
+    """F of all pairs, from moments only, and whether each pair's past values are independent.
 
-    F stays 0 for pairs whose past values are not.
+    F is 0 for pairs whose past values are linearly dependent.
     """
     n, d, lag = past.shape
     flat = past.reshape(n, d * lag)
@@ -115,7 +118,7 @@ def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
             continue
         own, own_target = P[j, :, j], Q[j, :, j]
         restricted = total[j] - own_target @ np.linalg.solve(own, own_target)
-        # What the past of i adds to that of j: project the past of j out of both.
+        # Contribution of the past of i beyond that of j: project the past of j out of both.
         map_j = np.linalg.solve(own, P[j][:, others].reshape(lag, -1)).reshape(lag, -1, lag)
         cross = P[j][:, others]
         blocks = P[others, :, others] - np.einsum("kil,kim->ilm", cross, map_j)
@@ -126,7 +129,7 @@ def _pairwise(present: Array, past: Array, freedom: int) -> tuple[Array, bool]:
 
 
 def _independent_pairs(P: Array) -> Mask:
-    """Pairs of variables whose past values, of moments P (d, L, d, L), have full rank."""
+    """Pairs of variables whose past values, with moments P (d, L, d, L), have full rank."""
     d, lag = P.shape[:2]
     i, j = np.triu_indices(d, k=1)
     moments = np.block([[P[i, :, i], P[i, :, j]], [P[j, :, i], P[j, :, j]]])

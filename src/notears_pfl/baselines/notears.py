@@ -44,9 +44,9 @@ class BaselineFit:
     relaxed : ndarray of shape (d, d)
         The optimiser's weights before the threshold.
     h : float
-        Acyclicity of ``relaxed``.
+        h of ``relaxed``; 0 if it is acyclic.
     n_rounds : int
-        Multiplier updates made.
+        Number of multiplier updates.
     converged : bool
         Whether the method's own stopping rule was met.
     """
@@ -71,7 +71,8 @@ def notears(
     lambda1 : float
         Weight of the ℓ1 norm.
     threshold : float
-        Edges of ``abs(weight) <= threshold`` are dropped, then the weakest until acyclic.
+        Edges with ``abs(weight) <= threshold`` are dropped, then the weakest until no cycle is
+        left.
     center : bool
         Subtract the mean of each column of the samples.
     tolerance : float
@@ -95,10 +96,10 @@ def notears_average(
     sites: Sequence[SiteInput], *, lambda1: float = 0.1, threshold: float = 0.3,
     center: bool = True, tolerance: float = TOLERANCE,
 ) -> BaselineFit:  # fmt: skip
-    """Learn one network for all sites, from their samples as one data set.
+    """Learn one network for all sites from their pooled samples.
 
-    Parameters are those of :func:`notears`, ``sites`` one entry per site; ``center`` subtracts
-    each site's own mean.
+    Parameters are those of :func:`notears`; ``sites`` has one entry per site, and ``center``
+    subtracts each site's own mean.
     """
     pool = pooled(sites_moments(sites, demean=center))
     return notears((pool.U, pool.n), lambda1=lambda1, threshold=threshold, tolerance=tolerance)
@@ -114,7 +115,7 @@ def minimise_with_l1(
 ) -> Array:
     """Minimise smooth(W) + λ1‖W‖₁ from ``W`` by L-BFGS-B on W⁺ and W⁻.
 
-    ``smooth`` gives value and gradient; ``diagonal`` says whether the diagonal is free.
+    ``smooth`` returns value and gradient; ``diagonal`` says whether the diagonal is free.
     """
     shape = W.shape
 
@@ -146,7 +147,7 @@ def augmented_loss(W: Array, *, U: Array, alpha: float, rho: float) -> tuple[flo
     residual = np.eye(len(U)) - W
     U_residual = U @ residual
     h, h_gradient = trace_exponential(W)
-    # As in the exponential, a trial step may overflow.
+    # As in trace_exponential, a trial step of the line search may overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         value = 0.5 * np.vdot(residual, U_residual) + alpha * h + 0.5 * rho * h * h
         gradient = (alpha + rho * h) * h_gradient - U_residual
@@ -154,8 +155,8 @@ def augmented_loss(W: Array, *, U: Array, alpha: float, rho: float) -> tuple[flo
 
 
 def trace_exponential(W: Array) -> tuple[float, Array]:
-    """Value and gradient of h(W) = tr(exp(W ∘ W)) − d; zero exactly when ``W`` has no cycle."""
-    # A trial step of the line search may overflow the exponential: L-BFGS-B then shortens it.
+    """Value and gradient of h(W) = tr(exp(W ∘ W)) − d; zero if and only if ``W`` is acyclic."""
+    # A trial step of the line search may overflow; L-BFGS-B then shortens it.
     with np.errstate(over="ignore", invalid="ignore"):
         found = TraceExponential().evaluate(W[None], s=1.0)
         assert found is not None
@@ -164,20 +165,20 @@ def trace_exponential(W: Array) -> tuple[float, Array]:
 
 
 def threshold_to_dag(W: Array, threshold: float) -> Array:
-    """Drop edges of ``abs(weight) <= threshold``, then the weakest ones until no cycle is left."""
+    """Drop edges with ``abs(weight) <= threshold``, then the weakest until no cycle is left."""
     hollow = np.where(np.eye(len(W), dtype=bool), 0.0, W)
     dag = np.where(np.abs(hollow) > threshold, hollow, 0.0)
     return np.where(np.abs(dag) > acyclic_threshold(dag), dag, 0.0)
 
 
 def sites_moments(sites: Sequence[SiteInput], *, demean: bool) -> list[Moments]:
-    """Moments of every site: those given as ``(U, n)``, or those of the samples."""
+    """Moments of every site, given as ``(U, n)`` or computed from samples."""
     given = [site for site in sites if isinstance(site, tuple)]
     samples = [site for site in sites if not isinstance(site, tuple)]
     if given and samples:
         msg = (
-            f"sites must all be samples or all be moments (U, n); found {len(samples)} and "
-            f"{len(given)}. Compute U = x.T @ x / n where samples are given."
+            f"sites must all be samples or all be moments (U, n); found {len(samples)} with "
+            f"samples and {len(given)} with moments. Compute U = x.T @ x / n from the samples."
         )
         raise InputError(msg)
     if given:
@@ -186,13 +187,13 @@ def sites_moments(sites: Sequence[SiteInput], *, demean: bool) -> list[Moments]:
 
 
 def pooled(moments: Sequence[Moments]) -> Moments:
-    """Moments of all samples as one data set: U = Σ n_k U^k / Σ n_k."""
+    """Moments of the pooled samples: U = Σ n_k U^k / Σ n_k."""
     n = sum(m.n for m in moments)
     return Moments(np.sum([m.n / n * m.U for m in moments], axis=0), n)
 
 
 def warn_not_converged(method: str, h: float, n_rounds: int) -> None:
-    """Warn that ``method`` stopped early."""
+    """Warn that ``method`` stopped before it converged."""
     warnings.warn(
         f"{method} did not converge: h = {h:.1e} after {n_rounds} rounds (needed "
         f"{H_TOLERANCE:.0e}). A larger lambda1 or more samples make the problem easier.",
@@ -202,7 +203,7 @@ def warn_not_converged(method: str, h: float, n_rounds: int) -> None:
 
 
 def refuse_negative(**settings: float) -> None:
-    """Refuse the first setting that is negative or not a number."""
+    """Reject a setting that is negative or not a number."""
     for name, value in settings.items():
         if not value >= 0:
             msg = f"{name}: needed a number >= 0, found {value}. Pass a non-negative {name}."
@@ -212,7 +213,7 @@ def refuse_negative(**settings: float) -> None:
 def _raise_rho_until_h_falls(
     U: Array, lambda1: float, W: Array, h: float, alpha: float, rho: float, tolerance: float
 ) -> tuple[Array, float, float]:
-    """Minimise the augmented Lagrangian, with ρ tenfold each time, until h is a quarter."""
+    """Minimise the augmented Lagrangian, raising ρ tenfold until h falls to a quarter."""
     while True:
         smooth = partial(augmented_loss, U=U, alpha=alpha, rho=rho)
         W_new = minimise_with_l1(smooth, W, lambda1, tolerance, diagonal=False)

@@ -1,10 +1,10 @@
-"""NOTEARS-ADMM: one consensus DAG Z that the sites agree on (Ng & Zhang 2022).
+"""NOTEARS-ADMM: one consensus DAG Z for all sites (Ng & Zhang 2022).
 
     min_{W^k, Z}  Σ_k (n_k/n) ½ tr((I − W^k)ᵀU^k(I − W^k)) + λ1‖Z‖₁
     s.t.          h(Z) = 0,  W^k = Z.
 
 Each round: every site solves a ridge regression in closed form, the coordinator minimises an
-ℓ1-penalised augmented Lagrangian in Z, then the multipliers α, β^k and penalties ρ1, ρ2 rise.
+ℓ1-penalised augmented Lagrangian in Z, then multipliers α, β^k and penalties ρ1, ρ2 are updated.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from notears_pfl.baselines.notears import (
 )
 from notears_pfl.model.problem import Array
 
-# The penalties start and grow as in the authors' experiments.
+# Start and growth of the penalties, as in the authors' experiments.
 RHO_START = 1e-3
 RHO1_GROWTH = 1.75
 RHO2_GROWTH = 1.25
@@ -40,10 +40,10 @@ def notears_admm(
     sites: Sequence[SiteInput], *, lambda1: float = 0.01, threshold: float = 0.3,
     center: bool = True, tolerance: float = TOLERANCE,
 ) -> BaselineFit:  # fmt: skip
-    """Learn one network that all sites agree on; they exchange weights alone.
+    """Learn one consensus network for all sites, which exchange only weights.
 
-    Parameters are those of :func:`~notears_pfl.baselines.notears_average`; ``tolerance`` ends the
-    coordinator's minimisation in every round.
+    Parameters are those of :func:`~notears_pfl.baselines.notears_average`; ``tolerance`` is that
+    of the coordinator's minimisation in every round.
     """
     refuse_negative(lambda1=lambda1, threshold=threshold, tolerance=tolerance)
     moments = sites_moments(sites, demean=center)
@@ -93,7 +93,7 @@ def consensus_weights(
         h, h_gradient = trace_exponential(V)
         deviation = V - target
         distance = 0.5 * curvature * np.vdot(deviation, deviation)
-        # As in the exponential, a trial step may overflow.
+        # As in trace_exponential, a trial step of the line search may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             value = alpha * h + 0.5 * rho1 * h * h + distance
             gradient = (alpha + rho1 * h) * h_gradient + curvature * deviation

@@ -31,7 +31,7 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Undirected edges, and what separated the pairs without one.
+    """Undirected edges, and the separating sets of pairs without an edge.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Skeleton:
     strength : ndarray of shape (d, d)
         Smallest test statistic √(n − |S| − 3) |atanh r_ij.S| over all tests of a pair.
     separators : dict of (int, int) to int
-        For i < j without an edge, the set S with the smallest statistic at the level at which
-        they were separated; pairs in the order of that statistic.
+        For i < j without an edge, the set S with the smallest statistic at the level that
+        separated them; pairs are ordered by that statistic.
     """
 
     edges: Mask
@@ -61,11 +61,11 @@ def pc(
     Parameters
     ----------
     x : ndarray of shape (n, d), or tuple (U, n)
-        Samples, or their second moment of shape (d, d) and number.
+        Samples, or their second moment of shape (d, d) and their number.
     alpha : float
-        Level of the tests, between 0 and 1.
+        Significance level of the tests, between 0 and 1.
     max_condition : int
-        Largest conditioning set.
+        Size of the largest conditioning set.
     center : bool
         Subtract the mean of each column of the samples.
     """
@@ -81,8 +81,8 @@ def pc_with_edges(
 ) -> ClassFit:
     """Learn with the smallest α, found by bisection of z, that leaves at least ``n_edges``.
 
-    Other parameters are those of :func:`pc`. At z = 0 no test removes an edge, so only more than
-    d(d − 1)/2 edges are out of reach.
+    Other parameters are those of :func:`pc`. At z = 0 no test removes an edge, so any number up to
+    d(d − 1)/2 can be reached.
     """
     R, n = _checked(x, max_condition, center)
 
@@ -97,11 +97,10 @@ def pc_with_edges(
 
 
 def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
-    """Remove the edges that some set separates, level by level.
+    """Remove, level by level, the edges between pairs that some set separates.
 
-    ``R`` of shape (d, d) holds correlations of ``n`` samples, ``z`` is the critical value. At
-    every level the neighbours are those of the level before, so the order of variables does not
-    matter.
+    ``R`` of shape (d, d) holds correlations of ``n`` samples, ``z`` is the critical value. Every
+    level uses the neighbours of the level before, so the order of variables does not matter.
     """
     d = len(R)
     edges = ~np.eye(d, dtype=bool)
@@ -123,9 +122,9 @@ def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
 
 
 def _tests(edges: Mask, level: int) -> tuple[Indices, Indices, Indices]:
-    """Pairs (i, j) and sets S, (n_tests, level), of the other neighbours of i.
+    """Pairs (i, j), and sets S of shape (n_tests, level) among the other neighbours of i.
 
-    At level 0 there are no sets, and every pair occurs once.
+    At level 0 the sets are empty, and every pair occurs once.
     """
     if level == 0:
         i, j = np.nonzero(np.triu(edges))
@@ -153,10 +152,10 @@ def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
 
 
 def _directed(found: Skeleton) -> ClassFit:
-    """Direct colliders, then what follows from them.
+    """Direct the colliders, then the edges whose direction follows from them.
 
     i — k — j with i, j not adjacent is a collider unless k is in their separator. The most
-    clearly separated pairs come first; a collider that contradicts an earlier one is left out.
+    clearly separated pairs come first; a collider that contradicts an earlier one is skipped.
     """
     graph = Pdag.from_mask(found.edges)
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
@@ -171,12 +170,12 @@ def _directed(found: Skeleton) -> ClassFit:
 def _checked(x: SiteInput, max_condition: int, demean: bool) -> tuple[Array, int]:
     R, n = correlations(x, demean=demean)
     if max_condition < 0:
-        msg = f"max_condition: needed 0 or more, found {max_condition}."
+        msg = f"max_condition: needed 0 or more, found {max_condition}. Pass a number such as 3."
         raise InputError(msg)
     if n <= max_condition + 3:
         msg = (
             f"a test given {max_condition} variables needs more than {max_condition + 3} samples; "
-            f"found {n}. Lower max_condition or bring more samples."
+            f"found {n}. Lower max_condition or use more samples."
         )
         raise InputError(msg)
     return R, n

@@ -1,1 +1,1 @@
-"""Who is in the study, why not, in which half, and with what samples."""
+"""The cohort: quality control, exclusions, discovery and validation sets, and their samples."""

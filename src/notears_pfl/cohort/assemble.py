@@ -1,4 +1,4 @@
-"""Put the cohort together: every subject ever seen, its quality, its place in the study."""
+"""Assemble the cohort: every subject with its quality figures, exclusions and split."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 from notears_pfl.cohort.split import split_subjects
 from notears_pfl.errors import CohortError
 
-# Columns of quality, and the keys of a subject's report that they come from.
+# Quality columns of the cohort table, and the keys of a subject's report they are read from.
 QUALITY = {
     "n_volumes": "n_volumes",
     "mean_fd_mm": "mean_fd_power_mm",
@@ -20,7 +20,8 @@ QUALITY = {
     "template_agreement": "template_agreement",
     "degrees_of_freedom": "degrees_of_freedom",
 }
-# Whether a step converged, in the report and in the table; often a good result did not.
+# Whether a step converged (keys of the report and columns of the table). A step that did not
+# converge often still has a good result, so this excludes no one.
 CONVERGED = ("tissue_model_converged", "motion_converged", "bold_t1w_converged")
 NO_SCAN = {"status": "failed", "reason": "no scan was found"}
 
@@ -29,33 +30,33 @@ def assemble_cohort(
     participants: pd.DataFrame, reports: Mapping[str, Mapping[str, Any]], groups: tuple[str, str],
     sites: Sequence[str], limits: Limits, discovery_share: float, seed: int,
 ) -> pd.DataFrame:  # fmt: skip
-    """Judge, then split, the participants.
+    """Apply the exclusion criteria to all participants, then split the included ones.
 
     Parameters
     ----------
     participants : DataFrame
-        ``participant_id``, ``site``, ``group`` and whatever else describes a person; where
-        ``not_enrolled`` says why a subject was never processed, no report is looked for.
+        ``participant_id``, ``site``, ``group`` and further columns. A subject whose
+        ``not_enrolled`` gives a reason was never processed and needs no report.
     reports : mapping of str to mapping
         Quality report by participant: ``status`` ``ok`` or ``failed``, the ``reason`` of a
-        failure, the figures of ``QUALITY``, and ``cautions`` on any figure. Only where a report of
-        ``ok`` lacks a figure does a column of that name in ``participants`` stand in for it.
+        failure, the figures of ``QUALITY``, and ``cautions`` about unusual figures. If a report
+        with status ``ok`` lacks a figure, a column of that name in ``participants`` is used.
     groups : tuple of str
         Patients and controls.
     sites : sequence of str
         The sites that have both groups.
     limits : Limits
-        What a scan must meet.
+        Exclusion criteria.
     discovery_share : float
-        Share of the included subjects of each site and group in discovery.
+        Share of the included subjects of each site and group in the discovery set.
     seed : int
-        Of the study.
+        Seed of the study.
 
     Returns
     -------
     DataFrame
-        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``cautions`` (what
-        is unusual of the subject's figures), ``failure``, ``included``, ``exclusion`` (why not)
+        The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``cautions`` (the
+        subject's unusual quality figures), ``failure``, ``included``, ``exclusion`` (the reason)
         and ``split``.
     """
     ids = participants["participant_id"]
@@ -75,7 +76,7 @@ def assemble_cohort(
     for column in QUALITY:
         measured = quality[column]
         if column in participants:
-            given = _figures_of_table(participants, column, usable & measured.isna())
+            given = _figures_from_table(participants, column, usable & measured.isna())
             measured = measured.fillna(given)
         subjects[column] = measured
     for flag in CONVERGED:
@@ -89,17 +90,17 @@ def assemble_cohort(
     return subjects
 
 
-def _figures_of_table(participants: pd.DataFrame, column: str, wanted: pd.Series) -> pd.Series:
-    """Figures that the participants table gives for the ``wanted`` rows; text is refused."""
+def _figures_from_table(participants: pd.DataFrame, column: str, wanted: pd.Series) -> pd.Series:
+    """Quality figures that the participants table gives for the ``wanted`` rows; reject text."""
     cells = participants[column][wanted]
     numbers = pd.to_numeric(cells, errors="coerce").astype(float)
     text = cells[numbers.isna() & cells.notna()]
     if len(text):
         who = participants["participant_id"][text.index[0]]
         msg = (
-            f"The participants table: column {column} is taken for a quality figure and must hold "
+            f"The participants table: column {column} is read as a quality figure and must hold "
             f"numbers; {len(text)} subjects have text ({text.iloc[0]!r} of {who}). Correct it, or "
-            "give the column another name."
+            "rename the column."
         )
         raise CohortError(msg)
     return numbers

@@ -1,8 +1,8 @@
 """Draws of validation subjects for the comparison of methods (section 5.2).
 
-A draw has four sets of subjects: so many patients and so many controls of every site, as in the
-paper, and two disjoint sets of the same sizes from patients and controls together. The latter
-are drawn without a look at the labels, which is what the permutation test rests on.
+A draw has four sets of subjects: a given number of patients and of controls from every site, as in
+the paper, and two disjoint sets of the same sizes from patients and controls together. The latter
+are drawn regardless of group, which makes the permutation test valid.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ import pandas as pd
 from notears_pfl.cohort.split import VALIDATION
 from notears_pfl.seeds import stream
 
-# Sets drawn from both groups together; a group's label has no underscore.
+# Sets drawn from both groups together. Group labels have no underscore, so names cannot clash.
 MIXED = ("mixed_1", "mixed_2")
 
 
@@ -32,11 +32,11 @@ def draw_subjects(
     sites : sequence of str
         Sites of the study.
     sizes : tuple of int
-        Patients and controls to draw at each site; where there are fewer, all of them.
+        Patients and controls to draw at each site; all of them if there are fewer.
     numbers : iterable of int
-        Which draws. A draw depends on its own number alone, not on how many others there are.
+        Numbers of the draws. A draw depends on its number only, not on how many there are.
     seed : int
-        Of the study.
+        Seed of the study.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def draw_subjects(
     rows = []
     for draw in numbers:
         for site in sites:
-            pools = [_validation(cohort, site, group) for group in groups]
+            pools = [_validation_subjects(cohort, site, group) for group in groups]
             taken = [min(size, len(pool)) for size, pool in zip(sizes, pools, strict=True)]
             for group, pool, size in zip(groups, pools, taken, strict=True):
                 rng = stream(seed, "draw", str(draw), site, group)
@@ -63,13 +63,13 @@ def describe_draws(
     draws: pd.DataFrame, cohort: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str],
     sizes: tuple[int, int],
 ) -> pd.DataFrame:  # fmt: skip
-    """Say how many different draws each site and group has, and where they are too few.
+    """Count the different draws of each site and group, and note where there are too few.
 
     Returns
     -------
     DataFrame
-        Columns ``site``, ``group``, ``n_validation`` subjects, ``n_drawn`` of them in a draw,
-        ``n_possible`` different draws, ``n_distinct`` among those made, and a ``note``.
+        Columns ``site``, ``group``, ``n_validation`` (validation subjects), ``n_drawn`` (subjects
+        per draw), ``n_possible`` (possible draws), ``n_distinct`` (different draws made), ``note``.
     """
     rows = []
     n_draws = draws["draw"].nunique()
@@ -77,7 +77,7 @@ def describe_draws(
         for group, size in zip(groups, sizes, strict=True):
             of = draws[(draws["site"] == site) & (draws["set"] == group)]
             made = {frozenset(names) for _, names in of.groupby("draw")["participant_id"]}
-            available, taken = len(_validation(cohort, site, group)), len(of) // n_draws
+            available, taken = len(_validation_subjects(cohort, site, group)), len(of) // n_draws
             possible = comb(available, taken)
             rows.append(
                 {
@@ -96,15 +96,15 @@ def describe_draws(
 def _note(available: int, taken: int, size: int, possible: int, n_draws: int) -> str:
     notes = []
     if taken < size:
-        notes.append(f"{available} of the {size} subjects that a draw asks for")
+        notes.append(f"{available} of the {size} subjects that a draw should have")
     if possible == 1:
         notes.append("every draw is the same")
     elif possible < n_draws:
-        notes.append(f"{n_draws} draws of {possible} possible ones repeat each other")
+        notes.append(f"only {possible} different draws are possible, so some of {n_draws} repeat")
     return "; ".join(notes)
 
 
-def _validation(cohort: pd.DataFrame, site: str, group: str) -> list[str]:
-    """Names of a site's and group's validation subjects, in alphabetical order."""
+def _validation_subjects(cohort: pd.DataFrame, site: str, group: str) -> list[str]:
+    """Ids of the validation subjects of a site and group, in alphabetical order."""
     of = (cohort["site"] == site) & (cohort["group"] == group) & (cohort["split"] == VALIDATION)
     return sorted(cohort.loc[of, "participant_id"])

@@ -1,4 +1,4 @@
-"""Who is included: every subject ever seen gets an answer, and those left out a reason."""
+"""Exclusion criteria: decide for every subject whether it is included, or why not."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Limits:
-    """What a scan must meet; the settings of ``cohort.limits``."""
+    """Limits of the quality figures; the settings of ``cohort.limits``."""
 
     max_mean_fd_mm: float
     max_share_fd_above: float
@@ -20,21 +20,21 @@ class Limits:
 def exclusion_reasons(
     subjects: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str], limits: Limits
 ) -> pd.Series:
-    """Say why each subject is left out; an empty text means that it is included.
+    """Give the reasons to exclude each subject; an empty text means that it is included.
 
     Parameters
     ----------
     subjects : DataFrame
         One row per subject with ``site``, ``group``, ``not_enrolled`` (why it was never
         processed, or empty), ``failure`` (why its processing failed, or empty),
-        ``mean_fd_mm``, ``share_fd_above``, ``n_volumes`` and ``bold_t1w_agreement``. A figure
-        that is missing is not judged.
+        ``mean_fd_mm``, ``share_fd_above``, ``n_volumes`` and ``bold_t1w_agreement``. A missing
+        figure excludes no one.
     groups : tuple of str
-        The labels that take part.
+        Labels of the patients and of the controls.
     sites : sequence of str
         The sites that have both groups.
     limits : Limits
-        What to ask for.
+        Limits of the quality figures.
     """
     reasons = [
         "; ".join(_reasons(row, groups, sites, limits)) for row in subjects.to_dict("records")

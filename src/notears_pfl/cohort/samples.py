@@ -1,4 +1,4 @@
-"""Samples of a site and group: the concatenated series of its subjects, on a stated scale."""
+"""Samples of a site and group: its subjects' series, scaled and concatenated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,22 +11,23 @@ from notears_pfl.errors import CohortError
 
 Scale = Literal["subject", "roi"]
 
-# A standard deviation this far below the subject's largest is a constant series.
+# A series is constant if its standard deviation is below this share of the subject's largest.
 CONSTANT = 1e-10
 
 
 @dataclass(frozen=True)
 class Samples:
-    """What one site brings to a fit.
+    """The samples that one site contributes to a fit.
 
     Parameters
     ----------
     x : ndarray of shape (n_samples, d)
         Concatenated series, centred per subject and scaled.
     n_subjects : int
-        How many subjects they come from.
+        Number of subjects.
     n_effective : float
-        How many independent samples would estimate a correlation as well (mean over ROIs).
+        Number of independent samples that would estimate a correlation as precisely (mean over
+        ROIs).
     """
 
     x: np.ndarray
@@ -42,9 +43,9 @@ def site_samples(series: Mapping[str, pd.DataFrame], scale: Scale) -> Samples:
     series : mapping of str to DataFrame of shape (n_volumes, d)
         Clean series by subject, columns labelled by ROI.
     scale : {"subject", "roi"}
-        ``subject`` divides each subject by one number, its root mean square over all ROIs:
-        scanner gain goes, the ROIs' relative variances stay. ``roi`` gives every ROI of every
-        subject unit variance. Directions rest on this choice: report it.
+        ``subject`` divides each subject by one number, its root mean square over all ROIs: this
+        removes scanner gain and keeps the ROIs' relative variances. ``roi`` gives every ROI of
+        every subject unit variance. The directions of edges depend on this choice: report it.
     """
     parts, n_effective = [], 0.0
     for subject, table in series.items():
@@ -58,10 +59,10 @@ def site_samples(series: Mapping[str, pd.DataFrame], scale: Scale) -> Samples:
 
 
 def effective_sample_size(x: np.ndarray) -> float:
-    """Bartlett's n / Σ_τ r_τ², with r the autocorrelation that the ROIs have in common.
+    """Bartlett's n / Σ_τ r_τ², with r the autocorrelation shared by the ROIs.
 
-    ``x`` of shape (n, d) is centred. This is the number of independent samples that estimate
-    the correlation of two such series equally well. By Parseval's theorem it is 1 / Σ_f p_f²,
+    ``x`` of shape (n, d) is centred. This many independent samples would estimate the correlation
+    of two such series as precisely. By Parseval's theorem it is 1 / Σ_f p_f²,
     with p the share of the variance at each frequency; averaging p over ROIs first keeps the
     noise of single periodograms from counting as autocorrelation.
     """
@@ -75,7 +76,7 @@ def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:
     if len(flat):
         msg = (
             f"{subject}: the series of {', '.join(flat[:5])}{' …' if len(flat) > 5 else ''} "
-            f"({len(flat)} of {len(rois)} ROIs) do not vary, but each must. "
+            f"({len(flat)} of {len(rois)} ROIs) are constant, but must vary. "
             "Exclude the subject, or deselect the ROI."
         )
         raise CohortError(msg)

@@ -1,4 +1,4 @@
-"""Split the included subjects of each site and group into discovery and validation."""
+"""Split the included subjects of each site and group into discovery and validation sets."""
 
 from collections.abc import Sequence
 
@@ -16,21 +16,22 @@ def split_subjects(
 ) -> pd.Series:  # fmt: skip
     """Assign ``discovery`` or ``validation`` to each row, within its site and group.
 
-    Every subject draws a number from its own name; the smallest are discovery. Adding a subject
-    leaves other sites as they were, and moves at most one subject of its own.
+    Every subject gets a random number from its own stream; the smallest numbers form the discovery
+    set. Adding a subject leaves other sites and groups unchanged, and moves at most one subject of
+    its own site and group to the other set.
 
     Parameters
     ----------
     subjects : DataFrame
         The included subjects, with ``participant_id``, ``site`` and ``group``.
     groups : tuple of str
-        Groups that every site must have, each large enough for both halves.
+        Groups that every site must have, each large enough for both sets.
     sites : sequence of str
-        Sites of the study, whether or not anyone there was included.
+        Sites of the study, including sites without any included subject.
     discovery_share : float
-        Share of the subjects in discovery, between 0 and 1.
+        Share of the subjects in the discovery set, between 0 and 1.
     seed : int
-        Of the study.
+        Seed of the study.
     """
     problems = []
     split = pd.Series(VALIDATION, index=subjects.index, dtype=object)
@@ -41,8 +42,9 @@ def split_subjects(
             if not 0 < n_discovery < len(members):
                 problems.append(
                     f"site {site}, group {group}: {len(members)} included subjects cannot be "
-                    f"split {discovery_share:.0%} to {1 - discovery_share:.0%} into two halves "
-                    "that both have someone. Relax the limits, or leave the site out."
+                    f"split {discovery_share:.0%} to {1 - discovery_share:.0%} into discovery and "
+                    "validation sets with at least one subject each. Relax the limits, or "
+                    "exclude the site."
                 )
                 continue
             draws = members["participant_id"].map(lambda name: stream(seed, "split", name).random())

@@ -1,4 +1,4 @@
-"""Tables that describe the cohort: how many stayed at each step, and who they are."""
+"""Tables that describe the cohort: subjects remaining at each step, and table one."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from notears_pfl.cohort.split import DISCOVERY, VALIDATION
 
 
 def flow_table(subjects: pd.DataFrame) -> pd.DataFrame:
-    """Count subjects by site and group at each step, from found to the two halves.
+    """Count the subjects of each site and group at each step, from found to split.
 
     ``subjects`` has ``site``, ``group``, ``not_enrolled``, ``failure``, ``included``, ``split``.
     """
@@ -27,7 +27,7 @@ def flow_table(subjects: pd.DataFrame) -> pd.DataFrame:
 
 
 def described_columns(subjects: pd.DataFrame, wanted: Sequence[str]) -> list[str]:
-    """Columns for table one: motion, and those of ``wanted`` that anyone has a value of."""
+    """Columns for table one: motion, and those of ``wanted`` with at least one value."""
     columns = dict.fromkeys([*wanted, "mean_fd_mm"])
     return [name for name in columns if name in subjects and subjects[name].notna().any()]
 
@@ -44,14 +44,14 @@ def table_one(
     groups : tuple of str
         Patients and controls.
     variables : sequence of str
-        Columns to describe. Text is described by the share of each of its values but the last.
+        Columns to describe; a text column by the share of each of its values except the last.
 
     Returns
     -------
     DataFrame
         Columns ``site``, ``variable``; ``n_<group>``, ``mean_<group>``, ``sd_<group>`` for both
         groups; ``smd``, (mean of patients − mean of controls) / pooled standard deviation,
-        missing where it is undefined.
+        missing if undefined.
     """
     numeric = _as_numbers(subjects[list(variables)])
     rows = []

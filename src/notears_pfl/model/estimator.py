@@ -45,8 +45,10 @@ class NotearsPFL:
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
         sites: κ of ``edgewise``, λ2 of ``chain`` together with λ1 for one or for all sites.
     threshold : float
-        Edges weaker than this are dropped; with few samples the threshold is somewhat higher
-        (see ``solver.strong_edges``). 0 keeps all edges that the penalty left.
+        An edge is kept if its strength exceeds this. With many samples, strength is the absolute
+        weight. With few, it borrows from the other sites and the threshold rises: strength is
+        √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20) for a weight z from n samples, and must
+        exceed √(1 + 14/(n + 6)) times this (``solver.strong_edges``). 0 keeps all nonzero weights.
     acyclicity : {"log-det", "trace-exponential"}
         The function h that keeps cycles away. The paper's is the second; the first is faster.
     center : bool

@@ -74,7 +74,8 @@ class Options:
     acyclicity : {"log-det", "trace-exponential"}
         Which h keeps cycles away.
     threshold : float
-        An edge exists where its weight exceeds this; a little more is asked of small samples.
+        An edge is kept if its strength exceeds this; with few samples, strength borrows from the
+        other sites and the threshold rises (:func:`strong_edges`).
     tol : float
         Relative primal and dual residual at which rounds stop.
     max_rounds : int
@@ -352,9 +353,10 @@ def solve(
 def strong_edges(Z: Array, n: npt.NDArray[np.int_], threshold: float) -> Mask:
     """Edges whose weight is strong, given n samples per site.
 
-    A weight is judged by √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20): at 20 samples the
-    sites' mean square counts as much as the site's own weight. The threshold is that of large
-    samples, and √(1 + 14/(n + 6)) times that for few. A weight of zero is never an edge.
+    The strength of a weight z is √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20): at 20 samples
+    the mean square over sites counts as much as the site's own. An edge needs a strength above
+    √(1 + 14/(n + 6)) times ``threshold``, which tends to ``threshold`` as n grows. A weight of zero
+    is never an edge.
     """
     n = n[:, None, None]
     a = 1 / (1 + n / 20)

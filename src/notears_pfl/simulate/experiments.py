@@ -1,4 +1,4 @@
-"""The experiments of section 4: simulate the sites once, let every method learn, compare."""
+"""The experiments of section 4: simulate the sites, fit every method, compare with the truth."""
 
 import math
 import time
@@ -36,11 +36,12 @@ class MethodOptions:
     Attributes
     ----------
     threshold : float
-        Edges of ``abs(weight) <= threshold`` are dropped, whatever the method.
+        Every method drops edges with ``abs(weight) <= threshold``; NOTEARS-PFL adapts this to the
+        number of samples (see ``model.solver.strong_edges``).
     sig_sparsity, avg_sparsity, admm_sparsity : float
-        c in λ1 = c √(ln d / n), the weight of the baselines' ℓ1 norm; n counts the samples that
-        a method fits together, of one site for SIG and of all sites for AVG and ADMM. The noise
-        in a moment falls as 1/√n, so one c serves every setting. NOTEARS-PFL chooses its own λ.
+        c in λ1 = c √(ln d / n), the weight of the baselines' ℓ1 norm; n is the number of samples
+        that a method fits together: those of one site for SIG, of all sites for AVG and ADMM. The
+        noise in a moment falls as 1/√n, so one c fits every setting. NOTEARS-PFL chooses its own λ.
     notears_tolerance, admm_tolerance : float
         Relative decrease of the objective at which NOTEARS (SIG and AVG) and NOTEARS-ADMM end
         a subproblem.
@@ -63,9 +64,9 @@ class Learned:
 
 
 def learn(method: str, samples: Sequence[Array], options: MethodOptions) -> Learned:
-    """Run one of :data:`METHODS`; non-convergence is a result here, not a warning.
+    """Run one of :data:`METHODS`; the result records non-convergence, without a warning.
 
-    The simulated model has no intercept, and a site may have as few as three samples: no method
+    The simulated model has no intercept, and a site may have as few as three samples, so no method
     removes the mean.
     """
     with warnings.catch_warnings():
@@ -101,7 +102,7 @@ def _baseline(
     method: Callable[..., BaselineFit], data: Any, samples: Sequence[Array], c: float,
     tolerance: float, options: MethodOptions,
 ) -> BaselineFit:  # fmt: skip
-    """Fit ``data`` with λ1 = c √(ln d / n), where n counts the ``samples`` in it."""
+    """Fit ``data`` with λ1 = c √(ln d / n), where n is the number of ``samples`` in it."""
     n, d = sum(len(x) for x in samples), samples[0].shape[1]
     lambda1 = c * math.sqrt(math.log(d) / n)
     return method(
@@ -110,7 +111,7 @@ def _baseline(
 
 
 def _shared(fit: BaselineFit, samples: Sequence[Array]) -> Learned:
-    """One network for every site."""
+    """Use the same network for every site."""
     return Learned(np.stack([fit.weights != 0] * len(samples)), float(fit.converged))
 
 
@@ -138,7 +139,7 @@ def simulate_run(
 ) -> SimulatedSites:
     """Simulate the sites of one run.
 
-    ``purpose`` names the random stream: methods tuned for one purpose have never seen the
+    ``purpose`` names the random stream, so methods tuned for one purpose have never seen the
     samples of another.
     """
     rng = stream(seed, "simulation", purpose, *map(str, asdict(run).values()))
@@ -158,7 +159,7 @@ def run_simulation(
     run: Run, *, seed: int, graph_options: GraphOptions, method_options: MethodOptions,
     methods: Sequence[str] = tuple(METHODS), purpose: str = "report",
 ) -> pd.DataFrame:  # fmt: skip
-    """Simulate once and let the methods learn from the same samples, one row per method."""
+    """Simulate once and fit all methods to the same samples; one row per method."""
     sites = simulate_run(run, seed=seed, graph_options=graph_options, purpose=purpose)
     identity = asdict(run) | asdict(setting_of(run.experiment, run.value))
     return pd.DataFrame(

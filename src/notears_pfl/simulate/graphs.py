@@ -1,4 +1,4 @@
-"""A random DAG and related graphs for the sites (section 4, appendix C).
+"""Random DAGs, and related graphs for the sites (section 4, appendix C).
 
 Adjacency matrices are boolean of shape (d, d); entry (i, j) is the edge i → j.
 """
@@ -36,7 +36,7 @@ def erdos_renyi_dag(rng: np.random.Generator, d: int, edges_per_variable: float 
 def perturb(
     rng: np.random.Generator, graph: Graph, level: float, kind: Perturbation = "edges"
 ) -> Graph:
-    """Draw a graph related to ``graph``, acyclic as it is.
+    """Draw an acyclic graph that is related to ``graph``.
 
     Parameters
     ----------
@@ -46,9 +46,8 @@ def perturb(
     level : float
         The perturbation level p_l, between 0 and 1.
     kind : "edges" or "entries"
-        ``edges`` makes p_l × E changes of a graph with E edges. ``entries`` is the paper's
-        wording, p_l of all d(d − 1) ordered pairs, with the moves that would close a cycle
-        left out.
+        ``edges`` makes p_l × E changes to a graph with E edges. ``entries`` is the paper's
+        wording: it changes p_l of all d(d − 1) ordered pairs, except where a cycle would close.
     """
     if not 0 <= level <= 1:
         msg = f"perturbation level: needed 0 to 1, found {level}. Give a share, not a percentage."
@@ -58,7 +57,7 @@ def perturb(
 
 
 def add_edge(graph: Graph, i: int, j: int) -> Graph | None:
-    """``graph`` with the edge i → j, or None when that closes a cycle."""
+    """Return ``graph`` with the edge i → j, or None if that closes a cycle."""
     reached = np.zeros(len(graph), dtype=bool)
     reached[j] = True
     frontier = reached
@@ -69,12 +68,12 @@ def add_edge(graph: Graph, i: int, j: int) -> Graph | None:
 
 
 def delete_edge(graph: Graph, i: int, j: int) -> Graph:
-    """``graph`` without the edge i → j."""
+    """Return ``graph`` without the edge i → j."""
     return _set_edge(graph, i, j, present=False)
 
 
 def reverse_edge(graph: Graph, i: int, j: int) -> Graph | None:
-    """``graph`` with j → i in place of i → j, or None when that closes a cycle."""
+    """Return ``graph`` with j → i in place of i → j, or None if that closes a cycle."""
     return add_edge(delete_edge(graph, i, j), j, i)
 
 
@@ -88,7 +87,7 @@ def _edge_changes(rng: np.random.Generator, graph: Graph, level: float) -> Graph
     changed = graph
     for _ in range(int(level * graph.sum() + rng.random())):
         first = rng.choice(["add", "delete", "reverse"], p=[0.5, 0.25, 0.25])
-        # On a nearly full graph there may be nothing to add or to reverse; then delete an edge.
+        # In a nearly full graph there may be no edge to add or reverse; then delete one.
         for move in (first, "delete"):
             moved = _any_move(rng, changed, free, move)
             if moved is not None:
@@ -113,7 +112,7 @@ def _any_move(
 def _entry_changes(rng: np.random.Generator, graph: Graph, level: float) -> Graph:
     """Change p_l of the d(d − 1) ordered pairs: absent edges are added, others deleted or reversed.
 
-    The paper's reversal keeps the old edge, which makes a cycle: here the edge is removed.
+    The paper's reversal keeps the old edge, which makes a cycle; here the old edge is removed.
     """
     pairs = np.argwhere(~np.eye(len(graph), dtype=bool))
     changed = graph

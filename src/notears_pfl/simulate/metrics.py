@@ -1,7 +1,7 @@
-"""The paper's four metrics of a learned graph (section 4, appendix C), summed up over runs.
+"""The paper's four metrics of a learned graph (section 4, appendix C), summarised over runs.
 
-A positive is an ordered pair (i, j), i ≠ j, with an edge i → j: an edge learned in the wrong
-direction is a false positive and a false negative, but one step of the Hamming distance.
+A positive is an ordered pair (i, j), i ≠ j, with an edge i → j. An edge learned in the wrong
+direction counts as a false positive and a false negative, but as one step of the Hamming distance.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ LOWER_IS_BETTER = frozenset({"error", "shd"})
 
 @dataclass(frozen=True)
 class Metrics:
-    """How far a learned graph is from the true one.
+    """Difference between a learned graph and the true one.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Metrics:
     shd : float
         Structural Hamming distance: edges to add, delete or reverse.
     precision : float
-        TP / (TP + FP); 0 when nothing was learned of a graph that has edges.
+        TP / (TP + FP); 0 if no edge was learned but the true graph has edges.
     f_score : float
         2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall.
     """
@@ -47,7 +47,7 @@ def compare(true: Graph, learned: Graph) -> Metrics:
     false_positive = int((learned & ~true).sum())
     false_negative = int((true & ~learned).sum())
     wrong = false_positive + false_negative
-    # A pair that differs is one step, whichever of its two directions differ.
+    # A pair that differs is one step, whether in one direction or in both.
     differs = true != learned
     steps = int(np.triu(differs | differs.T, k=1).sum())
     n_learned = true_positive + false_positive
@@ -66,13 +66,13 @@ def compare_sites(true: Sequence[Graph], learned: Sequence[Graph]) -> Metrics:
 
 
 def long_form(runs: pd.DataFrame) -> pd.DataFrame:
-    """Turn one row per run and method into one row per run, method and metric."""
+    """Reshape one row per run and method to one row per run, method and metric."""
     identity = [*SETTING, "run", "n_variables", "n_sites", "n_samples", "perturbation", "method"]
     return runs.melt(identity, list(METRICS), var_name="metric", value_name="score")
 
 
 def wins(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Name the best method of every setting and metric.
+    """Find the best method for every setting and metric.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def wins(metrics: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per setting and metric: the ``best`` method by its mean over runs, the
         ``second``, the ``lead`` between the two (positive, in units of the metric), the
-        ``lead_standard_error`` from the differences run by run, the number of ``runs``, and
+        ``lead_standard_error`` of the paired differences over runs, the number of ``runs``, and
         the mean of every method.
     """
     rows = []
@@ -103,13 +103,13 @@ def wins(metrics: pd.DataFrame) -> pd.DataFrame:
             | means.to_dict()
         )
     table = pd.DataFrame(rows)
-    # The four metrics of a setting come together, and settings in the order of their runs.
+    # Keep the four metrics of a setting together, and settings in the order of their runs.
     settings = table.groupby(SETTING, sort=False).ngroup()
     return table.loc[settings.sort_values(kind="stable").index].reset_index(drop=True)
 
 
 def cost(runs: pd.DataFrame) -> pd.DataFrame:
-    """CPU seconds of a method for all sites of a setting, and how often it converges."""
+    """CPU seconds of each method for all sites of a setting, and how often it converges."""
     return (
         runs.groupby([*SETTING, "method"], sort=False)
         .agg(

@@ -1,4 +1,4 @@
-"""Simulated sites: settings of section 4, and samples of x = xW + e on related graphs (Eq. 4)."""
+"""Simulated sites: the settings of section 4, and samples of x = xW + e (Eq. 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def list_runs(preset: Mapping[str, Any], designs: Sequence[str]) -> pd.DataFrame
 
 @dataclass(frozen=True)
 class GraphOptions:
-    """How to draw graphs: edges per variable, and what a perturbation level counts."""
+    """How to draw graphs: edges per variable, and the unit of the perturbation level."""
 
     edges_per_variable: float
     perturbation: Perturbation
@@ -96,7 +96,7 @@ def site_weights(rng: np.random.Generator, graphs: Sequence[Graph], design: Weig
     """Weights of shape (K, d, d) on the sites' graphs.
 
     With ``per_site`` every site draws its own weights, as in the paper; with ``shared`` an edge
-    has the same weight at every site that has it.
+    has the same weight at all sites that have it.
     """
     d = len(graphs[0])
     if design == "shared":
@@ -112,12 +112,12 @@ def draw_samples(rng: np.random.Generator, weights: Array, n: int) -> Array:
 
 
 def split_evenly(n_samples: int, n_sites: int) -> list[int]:
-    """Split ``n_samples`` over the sites; the first sites take one more when it does not divide."""
+    """Split ``n_samples`` over the sites; any remainder goes to the first sites, one each."""
     share, rest = divmod(n_samples, n_sites)
     if share < 2:
         msg = (
             f"{n_samples} samples over {n_sites} sites: needed at least 2 per site, found {share}. "
-            "Take more samples or fewer sites."
+            "Use more samples or fewer sites."
         )
         raise InputError(msg)
     return [share + (k < rest) for k in range(n_sites)]

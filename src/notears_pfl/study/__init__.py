@@ -1,1 +1,1 @@
-"""The plan of a study: its configuration, its data, and the files of its stages."""
+"""The plan of a study: its configuration, its subjects and their data, the files of each stage."""

@@ -1,4 +1,4 @@
-"""Who and what is in datasets of the shape of BIDS: one, or one per site."""
+"""Find the subjects and scans of one BIDS dataset, or of one dataset per site."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from notears_pfl.study.scans import (
     unequal_repetition_times,
 )
 
-# Stands for the site in the path of a participants table.
+# Placeholder for the site in the path of a participants table.
 PLACEHOLDER = "{site}"
 Finder = Callable[[BidsTree, str, Mapping[str, Any], bool], tuple[Scan | None, list[str]]]
 
@@ -35,42 +35,44 @@ Finder = Callable[[BidsTree, str, Mapping[str, Any], bool], tuple[Scan | None, l
 def enrol_datasets(
     source: Mapping[str, Any], groups: tuple[str, str], needs_slice_times: bool, find: Finder
 ) -> Enrolment:
-    """Enrol the subjects of the datasets under ``source.dataset``; ``find`` finds their scans."""
+    """Enrol the subjects of the datasets in ``source.dataset``; ``find`` finds the scan of each."""
     tables: list[pd.DataFrame] = []
     scans: dict[str, Scan] = {}
     check_folders(_datasets(source).values())
     paths = _participants_tables(source)
-    rest, problems = _rows_of_no_dataset(source, groups)
-    # Subjects without a site may have their folder in any dataset.
-    without_site = set(rest["folder"][rest["site"] == UNKNOWN])
+    unplaced, problems = _rows_without_dataset(source, groups)
+    # The folder of a subject without a site may be in any dataset.
+    without_site = set(unplaced["folder"][unplaced["site"] == UNKNOWN])
     for site, root in _datasets(source).items():
         tree, path = BidsTree(root), paths[str(root)]
-        table, wrong = read_participants(path, source, site, groups, _sharing(source))
+        table, row_problems = read_participants(
+            path, source, site, groups, _sites_sharing_table(source)
+        )
         table, unlisted = _with_unlisted_subjects(table, tree, site, path, without_site)
-        wrong |= unlisted
+        row_problems |= unlisted
         if source["prefix_site"]:
-            table["participant_id"] = _with_site(table)
+            table["participant_id"] = _ids_with_site(table)
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
             scan, found = (
                 find(tree, folder, source, needs_slice_times)
                 if os.path.isdir(tree.root / folder)
                 else (None, [f"has no folder in {root}"])
             )
-            problems.setdefault(who, []).extend([*wrong.get(row, []), *found])
+            problems.setdefault(who, []).extend([*row_problems.get(row, []), *found])
             if scan:
                 scans[who] = scan
         tables.append(table)
-    participants = pd.concat([*tables, rest] if len(rest) else tables, ignore_index=True)
-    _refuse_namesakes(participants)
+    participants = pd.concat([*tables, unplaced] if len(unplaced) else tables, ignore_index=True)
+    _refuse_repeated_subjects(participants)
     everybody = participants.set_index("participant_id")
     times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
     in_study = times[everybody["group"].reindex(times.index).isin(groups)]
     for who, problem in unequal_repetition_times(in_study, everybody["site"]).items():
         problems[who].append(problem)
-    unasked = participants["unasked"]
-    participants = participants.drop(columns=["folder", "dataset", "unasked"])
+    outside_study = participants["outside_study"]
+    participants = participants.drop(columns=["folder", "dataset", "outside_study"])
     named = list(dict.fromkeys(paths.values()))
-    return enrol(participants, scans, problems, groups, source["on_problem"], named, unasked)
+    return enrol(participants, scans, problems, groups, source["on_problem"], named, outside_study)
 
 
 def read_participants(
@@ -78,30 +80,30 @@ def read_participants(
     source: Mapping[str, Any],
     site: str,
     groups: tuple[str, str],
-    sharing: Sequence[str] = (),
+    sharing_sites: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Read a participants table; also give what is wrong with its rows.
+    """Read a participants table; also return the problems of its rows.
 
-    Of a table that several sites are ``sharing``, only the rows of ``site`` are read; of no site,
-    those of none of them.
+    From a table that the datasets of ``sharing_sites`` have in common, only the rows of ``site``
+    are read; if ``site`` is empty, only the rows of sites without a dataset.
     """
     site_column, group_column = source["site_column"], source["group_column"]
     table = read_table(path, text=(site_column, group_column))
-    if site_column not in table and (sharing or not site):
+    if site_column not in table and (sharing_sites or not site):
         remedy = (
-            f"give a table per site: {PLACEHOLDER} in source.participants stands for the site."
-            if sharing
-            else "give a dataset per site: source.dataset: {SITE: folder}."
+            f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."
+            if sharing_sites
+            else "give one dataset per site: source.dataset: {SITE: folder}."
         )
         msg = (
             f"{path}: column {site_column} is missing; the table has "
-            f"{', '.join(table.columns)}. Name the column of the site in source.site_column, or "
+            f"{', '.join(table.columns)}. Name the site column in source.site_column, or "
             f"{remedy}"
         )
         raise CohortError(msg)
-    if sharing:
+    if sharing_sites:
         labels = site_labels(table[site_column])
-        table = table[labels == site if site else ~labels.isin(sharing)].copy()
+        table = table[labels == site if site else ~labels.isin(sharing_sites)].copy()
     elif site:
         table[site_column] = site
     raw = table.copy()
@@ -123,7 +125,7 @@ def read_participants(
 def find_raw_scan(
     tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
 ) -> tuple[Scan | None, list[str]]:
-    """Find the run and the T1w of a subject; also give everything that stands in the way."""
+    """Find the BOLD run and T1w image of a subject; also return all problems."""
     problems: list[str] = []
     run = t1w = tr = None
     sidecars: list[str] = []
@@ -151,13 +153,13 @@ def find_raw_scan(
 def find_normalised_scan(
     tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
 ) -> tuple[Scan | None, list[str]]:
-    """Find fMRIPrep's run in MNI space and its confounds; slice times are behind it."""
+    """Find fMRIPrep's run in MNI space and its confounds; slice timing is already corrected."""
     wanted = {**source["bold"], "space": source["space"], "desc": "preproc"}
     try:
         run = choose_run(tree.images(folder, "func", "bold"), wanted)
         sidecars = tree.sidecars(run)
         tr = checked_repetition_time(read_metadata(sidecars), sidecars, run.path, False)
-        # Older versions of fMRIPrep call them regressors.
+        # Older versions of fMRIPrep name this table "regressors".
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
         confounds = choose_confounds(run, tables)
     except MachineError:
@@ -178,46 +180,46 @@ def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _datasets(source: Mapping[str, Any]) -> dict[str, str]:
-    """Folder of each dataset by site; one dataset of all sites stands under an empty name."""
+    """Folder of each dataset by site; a single dataset for all sites has an empty name."""
     dataset = source["dataset"]
     if isinstance(dataset, Mapping):
         return {str(site): root for site, root in dataset.items()}
     return {"": dataset}
 
 
-def _sharing(source: Mapping[str, Any]) -> list[str]:
-    """Sites whose datasets have one participants table together."""
+def _sites_sharing_table(source: Mapping[str, Any]) -> list[str]:
+    """Sites whose datasets share one participants table."""
     sites = list(_datasets(source))
     shared = PLACEHOLDER not in source.get("participants", PLACEHOLDER)
     return sites if shared and len(sites) > 1 else []
 
 
-def _rows_of_no_dataset(
+def _rows_without_dataset(
     source: Mapping[str, Any], groups: tuple[str, str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """Rows of a shared table whose site has no dataset or is blank, and what is wrong, by id."""
-    sharing = _sharing(source)
-    if not sharing:
+    """Rows of a shared table whose site is blank or has no dataset, and their problems by id."""
+    sharing_sites = _sites_sharing_table(source)
+    if not sharing_sites:
         return pd.DataFrame({"folder": [], "site": []}), {}
     path = source["participants"]
-    table, wrong = read_participants(path, source, "", groups, sharing)
+    table, row_problems = read_participants(path, source, "", groups, sharing_sites)
     if source["prefix_site"]:
-        table["participant_id"] = _with_site(table)
-    unasked = "site " + table["site"] + " has no dataset in source.dataset"
-    unasked = unasked.where(table["site"] != UNKNOWN, "")
-    problems = {table["participant_id"][row]: found for row, found in wrong.items()}
-    return table.assign(dataset=path, unasked=unasked), problems
+        table["participant_id"] = _ids_with_site(table)
+    outside_study = "site " + table["site"] + " has no dataset in source.dataset"
+    outside_study = outside_study.where(table["site"] != UNKNOWN, "")
+    problems = {table["participant_id"][row]: found for row, found in row_problems.items()}
+    return table.assign(dataset=path, outside_study=outside_study), problems
 
 
-def _with_site(table: pd.DataFrame) -> pd.Series:
-    """Ids that name the site too."""
+def _ids_with_site(table: pd.DataFrame) -> pd.Series:
+    """Participant ids that include the site."""
     return "sub-" + table["site"] + table["folder"].str[4:]
 
 
 def _with_unlisted_subjects(
     table: pd.DataFrame, tree: BidsTree, site: str, path: str, known: set[str]
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Add subjects with a folder but no row, and say so; ``known`` have a row elsewhere."""
+    """Add subjects with a folder but no row, as problems; ``known`` have a row elsewhere."""
     unlisted = sorted(set(tree.subjects()) - set(table["folder"]) - known)
     first = int(table.index.max()) + 1 if len(table) else 0
     numbers = range(first, first + len(unlisted))
@@ -228,10 +230,10 @@ def _with_unlisted_subjects(
     ).assign(group=UNKNOWN)
     joined = pd.concat([table, rows]) if unlisted else table
     problems = {row: [f"has a folder in {tree.root} but no row in {path}"] for row in numbers}
-    return joined.assign(dataset=str(tree.root), unasked=""), problems
+    return joined.assign(dataset=str(tree.root), outside_study=""), problems
 
 
-def _refuse_namesakes(participants: pd.DataFrame) -> None:
+def _refuse_repeated_subjects(participants: pd.DataFrame) -> None:
     names = participants["participant_id"]
     twice = participants[names.duplicated(keep=False)]
     if len(twice):
@@ -240,7 +242,7 @@ def _refuse_namesakes(participants: pd.DataFrame) -> None:
         ]
         msg = (
             f"{len(where)} subjects are in more than one dataset. If these are different people, "
-            "set source.prefix_site to true; if not, remove one of each, or correct its site.\n"
+            "set source.prefix_site to true; if not, remove one copy or correct its site.\n"
             + "\n".join(where)
         )
         raise CohortError(msg)

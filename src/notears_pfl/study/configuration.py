@@ -1,4 +1,4 @@
-"""Read a study's settings and tables, and refuse what cannot be run before any job starts."""
+"""Read a study's settings and tables; reject a study that cannot be run before any job starts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from notears_pfl.io.schema import check_config, read_checked_table, read_schema
 from notears_pfl.io.settings import read_settings
 from notears_pfl.names import alike
 
-# One subject to learn from and one to validate on: the least that a 70/30 split can work with.
+# One subject for discovery and one for validation: the minimum for a 70/30 split.
 FEWEST_PER_GROUP = 2
-# Largest deformation over its FWHM: its gradient then has a standard deviation of 1/6.
-STEEPEST = 0.1
+# Largest ratio of deformation to FWHM; the gradient then has a standard deviation of 1/6.
+STEEPEST_DEFORMATION = 0.1
 
 
 @dataclass(frozen=True)
 class StudyTables:
-    """The tables of a study, checked.
+    """The checked tables of a study.
 
     Parameters
     ----------
@@ -38,15 +38,17 @@ class StudyTables:
 
 
 def check_settings_file(path: str | Path) -> None:
-    """Refuse a file of settings that would not mean what it says, before it is merged."""
+    """Reject an ambiguous or malformed settings file, before Snakemake merges it."""
     content = read_settings(path)
     if not isinstance(content, Mapping):
-        msg = f"{path}: must hold settings by name; found {type(content).__name__}. Correct it."
+        msg = (
+            f"{path}: must hold settings by name; found {type(content).__name__}. Correct the file."
+        )
         raise ConfigError(msg)
 
 
 def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> StudyTables:
-    """Check ``config`` and its tables, each alone and against each other.
+    """Check ``config`` and its tables, one by one and against each other.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> St
     schemas : path
         Folder with ``config.schema.yaml``, ``sites.schema.yaml`` and ``rois.schema.yaml``.
     name : str
-        What to call the configuration in messages: its files.
+        Name of the configuration in error messages: its files.
     """
     schemas = Path(schemas)
     check_config(config, read_schema(schemas / "config.schema.yaml"), name)
@@ -71,7 +73,9 @@ def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> St
     found = [*_name_problems(study, config, name), *_roi_problems(study, config, name)]
     if config["source"]["kind"] == "phantom":
         pass_band = config["preproc"]["clean"]["band_hz"]
-        found += band_problems("preproc.clean.band_hz", pass_band, *_protocols(study, config), name)
+        found += band_problems(
+            "preproc.clean.band_hz", pass_band, *_repetition_times(study, config), name
+        )
         found += _phantom_problems(study, config, name)
     if found:
         raise ConfigError("\n".join(found))
@@ -95,23 +99,23 @@ def _name_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> 
     for place, names in places.items():
         for several in alike(map(str, names)):
             yield (
-                f"{place} {', '.join(several)} differ only by case, and some disks take them for "
-                "one. Rename all but one."
+                f"{place} {', '.join(several)} differ only by case; some file systems treat such "
+                "names as one. Rename all but one."
             )
 
 
 def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
     if config["rois"]["atlas"] == "surrogate" and config["source"]["kind"] != "phantom":
         yield (
-            f"{name}: rois.atlas is 'surrogate', which is for the phantom alone. Give the path of "
-            "an AAL image, or 'nilearn' to download it."
+            f"{name}: rois.atlas is 'surrogate', which works for the phantom only. Give the path "
+            "of an AAL image, or 'nilearn' to download it."
         )
-    table, announced = config["rois"]["table"], config["rois"]["n_selected"]
+    table, expected_number = config["rois"]["table"], config["rois"]["n_selected"]
     selected = int(study.rois["selected"].sum())
-    if selected != announced:
+    if selected != expected_number:
         yield (
-            f"{table}: {selected} regions are selected, {announced} are announced by "
-            f"rois.n_selected in {name}. Correct the column 'selected' or the number."
+            f"{table}: {selected} regions are selected, but rois.n_selected in {name} is "
+            f"{expected_number}. Correct the column 'selected' or the number."
         )
     expected = list(range(1, len(study.rois) + 1))
     found = study.rois["index"].tolist()
@@ -120,15 +124,18 @@ def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> I
             i for i, pair in enumerate(zip(found, expected, strict=True)) if len({*pair}) > 1
         )
         yield (
-            f"{table} row {row + 1}: index is {found[row]}, {expected[row]} was needed: the index "
-            "counts the regions from 1 in the atlas's order. Sort or renumber the rows."
+            f"{table} row {row + 1}: index is {found[row]}, but {expected[row]} was expected: the "
+            "index numbers the regions from 1 in the atlas's order. Sort or renumber the rows."
         )
 
 
 def band_problems(
     key: str, band: Sequence[float], repetition_times: Mapping[str, float], source: str, name: str
 ) -> Iterator[str]:
-    """Say what is wrong with a band, given each site's repetition time and where it stands."""
+    """Yield the problems of a frequency band, given the repetition time of each site.
+
+    ``source`` says where these times come from.
+    """
     yield from _order_problems(key, band, name)
     for site, repetition_time in repetition_times.items():
         nyquist = 0.5 / repetition_time
@@ -140,8 +147,10 @@ def band_problems(
             )
 
 
-def _protocols(study: StudyTables, config: Mapping[str, Any]) -> tuple[dict[str, float], str]:
-    """Repetition time of every site, and the table it stands in."""
+def _repetition_times(
+    study: StudyTables, config: Mapping[str, Any]
+) -> tuple[dict[str, float], str]:
+    """Repetition time of every site, and the table that gives it."""
     times = study.sites["repetition_time"]
     return {str(site): float(time) for site, time in times.items()}, config["sites"]
 
@@ -161,21 +170,23 @@ def _phantom_problems(study: StudyTables, config: Mapping[str, Any], name: str) 
         for site, count in few[column].items():
             yield (
                 f"{config['sites']} site {site}: {column} is {count}, but every site needs at "
-                f"least {FEWEST_PER_GROUP} subjects of group {group} for a discovery and a "
+                f"least {FEWEST_PER_GROUP} subjects in group {group} for a discovery and a "
                 "validation set. Raise the count or remove the site."
             )
     for key in ("network.weight_range", "scanner.gain_range"):
         section, setting = key.split(".")
         yield from _order_problems(f"phantom.{key}", config["phantom"][section][setting], name)
     anatomy = config["phantom"]["anatomy"]
-    if anatomy["deformation_mm"] > STEEPEST * anatomy["deformation_fwhm_mm"]:
+    if anatomy["deformation_mm"] > STEEPEST_DEFORMATION * anatomy["deformation_fwhm_mm"]:
         yield (
-            f"{name}: phantom.anatomy.deformation_mm is {anatomy['deformation_mm']}: more than "
-            f"{STEEPEST} of deformation_fwhm_mm, {anatomy['deformation_fwhm_mm']}, folds space. "
-            "Deform less or more smoothly."
+            f"{name}: phantom.anatomy.deformation_mm is {anatomy['deformation_mm']}, more than "
+            f"{STEEPEST_DEFORMATION} of deformation_fwhm_mm, {anatomy['deformation_fwhm_mm']}; it "
+            "would fold space. Lower deformation_mm or raise deformation_fwhm_mm."
         )
     band = config["phantom"]["signal"]["band_hz"]
-    yield from band_problems("phantom.signal.band_hz", band, *_protocols(study, config), name)
+    yield from band_problems(
+        "phantom.signal.band_hz", band, *_repetition_times(study, config), name
+    )
     yield from _edge_problems(study, config, name)
 
 
@@ -190,7 +201,7 @@ def _edge_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> 
     room = d * (d - 1) // 2
     if needed > room:
         yield (
-            f"{name}: phantom.network asks for {needed} different edges (shared, patients, "
+            f"{name}: phantom.network specifies {needed} different edges (shared, patients, "
             f"controls, and site_edges at {len(study.sites)} sites), but an acyclic network of "
-            f"{d} regions has room for {room}. Ask for fewer edges."
+            f"{d} regions has at most {room}. Specify fewer edges."
         )

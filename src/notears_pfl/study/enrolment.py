@@ -1,4 +1,4 @@
-"""Who of a user's study can be processed: every problem found at once, nobody lost in silence."""
+"""Enrolment: find the subjects that can be processed, and report all problems at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import sites_with_both_groups
 from notears_pfl.study.scans import Scan
 
-# A group that is meant to stay out of the study is mapped to this.
+# Label of subjects that the user excludes on purpose (source.group_values).
 OTHER = "other"
 STOP_ADVICE = (
-    "Repair what is named below, or set source.on_problem to 'exclude' to go on without them."
+    "Fix the problems below, or set source.on_problem to 'exclude' to run without these subjects."
 )
 
 
 @dataclass(frozen=True)
 class Enrolment:
-    """The participants of a study and the scans of those who are processed.
+    """The participants of a study, and the scans of the enrolled ones.
 
     Parameters
     ----------
     participants : DataFrame
-        Everybody: ``participant_id``, ``site``, ``group``, whatever else the tables say, and
-        ``not_enrolled``: why a subject is not processed, empty where it is.
+        All participants: ``participant_id``, ``site``, ``group``, all other columns of the
+        tables, and ``not_enrolled``: why a subject is not processed, empty if it is.
     scans : mapping of str to Scan
-        By participant; of those who are processed.
+        Scans of the enrolled participants, by participant.
     sites : list of str
         The sites that have both groups.
     notices : list of str
-        What the user should know before the work begins.
+        Messages to show to the user before the first job starts.
     tables : list of str
-        Where the participants stand.
+        Files that list the participants.
     """
 
     participants: pd.DataFrame
@@ -44,11 +44,11 @@ class Enrolment:
 
     @property
     def enrolled(self) -> pd.DataFrame:
-        """The participants who are processed."""
+        """The participants that are processed."""
         return self.participants[self.participants["not_enrolled"] == ""]
 
     def rows(self) -> dict[str, list[Any]]:
-        """Give the participants' columns as lists, None for what is missing."""
+        """Return the columns of the participants table as lists, with None for missing values."""
         columns = self.participants.astype(object).items()
         return {str(name): [None if pd.isna(v) else v for v in column] for name, column in columns}
 
@@ -60,48 +60,54 @@ def enrol(
     groups: tuple[str, str],
     on_problem: str,
     tables: Sequence[str],
-    unasked: pd.Series | None = None,
+    outside_study: pd.Series | None = None,
 ) -> Enrolment:
-    """Leave out whom the study does not ask for, and stop at or exclude those with problems.
+    """Enrol the subjects of a study that can be processed.
+
+    Subjects outside the study are excluded. If any of the others has a problem, ``stop`` raises an
+    error that lists all problems, and ``exclude`` continues without these subjects. Sites that are
+    left with one group are excluded.
 
     Parameters
     ----------
     participants : DataFrame
         One row per subject: ``participant_id``, ``site``, ``group`` and anything else.
     scans : mapping of str to Scan
-        Of the participants without problems.
+        Scans of the participants without problems.
     problems : mapping of str to sequence of str
-        What is wrong, by participant.
+        Problems of each participant.
     groups : tuple of str
         Patients and controls.
     on_problem : {"stop", "exclude"}
-        What becomes of a study in which someone has a problem (``source.on_problem``).
+        What to do if a subject has a problem (``source.on_problem``).
     tables : sequence of str
         Files that the participants were read from.
-    unasked : Series of str, optional
-        Why a participant is not asked for, whatever its scans; empty where it is.
+    outside_study : Series of str, optional
+        Why a participant is not part of the study, whatever its scans; empty if it is.
     """
     name = ", ".join(tables)
     ids = participants["participant_id"]
-    reasons = (unasked if unasked is not None else pd.Series("", participants.index)).astype(object)
+    if outside_study is None:
+        outside_study = pd.Series("", participants.index)
+    reasons = outside_study.astype(object)
     reasons[participants["group"] == OTHER] = "the group is not part of this study"
-    left_out = reasons != ""
-    # Nobody is asked for the scans of people who are meant to stay out.
-    troubled = {who: problems[who] for who in ids[~left_out] if problems.get(who)}
-    if troubled and on_problem == "stop":
-        raise CohortError(all_problems(troubled, len(participants), name, STOP_ADVICE))
+    is_outside = reasons != ""
+    # Subjects outside the study need no usable scans, so their problems do not count.
+    unusable = {who: problems[who] for who in ids[~is_outside] if problems.get(who)}
+    if unusable and on_problem == "stop":
+        raise CohortError(describe_problems(unusable, len(participants), name, STOP_ADVICE))
     lines = [
-        f"{name}: {count} subjects are left out: {reason}."
-        for reason, count in reasons[left_out].value_counts(sort=False).items()
+        f"{name}: {count} subjects are excluded: {reason}."
+        for reason, count in reasons[is_outside].value_counts(sort=False).items()
     ]
-    troubles = ids.map(lambda who: "; ".join(troubled.get(who, []))).astype(object)
-    reasons = reasons.where(left_out, troubles)
+    problems_text = ids.map(lambda who: "; ".join(unusable.get(who, []))).astype(object)
+    reasons = reasons.where(is_outside, problems_text)
     sites, lacking = sites_with_both_groups(participants[reasons == ""], groups, name)
     elsewhere = (reasons == "") & ~participants["site"].isin(sites)
     reasons[elsewhere] = "site " + participants["site"][elsewhere] + " lacks one of the groups"
     lines += lacking
-    if troubled:
-        lines.append(all_problems(troubled, len(participants), name, "They are left out."))
+    if unusable:
+        lines.append(describe_problems(unusable, len(participants), name, "They are excluded."))
     enrolled = set(ids[reasons == ""])
     return Enrolment(
         participants.assign(not_enrolled=reasons),
@@ -115,7 +121,7 @@ def enrol(
 def group_problems(
     values: pd.Series, mapped: pd.Series, groups: tuple[str, str], column: str
 ) -> dict[int, str]:
-    """Say, by row, which values of the group's column nobody has given a meaning."""
+    """Describe, by row, the values of the group column that belong to no known group."""
     known = {*groups, OTHER}
     return {
         int(row): _group_problem(values[row], groups, column)
@@ -128,12 +134,14 @@ def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
         return f"{column} is missing"
     return (
         f"{column} is {value!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map it in "
-        f"source.group_values, to '{OTHER}' if it is not part of the study"
+        f"source.group_values (to '{OTHER}' if it is not part of the study)"
     )
 
 
-def all_problems(problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str) -> str:
-    """Name everyone with a problem, those of the same problem together."""
+def describe_problems(
+    problems: Mapping[str, Sequence[str]], n_all: int, name: str, advice: str
+) -> str:
+    """List all subjects with problems, grouped by problem."""
     by_reason: dict[str, list[str]] = {}
     for who, reasons in problems.items():
         for reason in reasons:

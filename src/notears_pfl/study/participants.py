@@ -1,4 +1,4 @@
-"""The participants of a user's own study: ids, sites and groups in one form."""
+"""The participants table of a study: ids, sites and groups in a standard form."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ import pandas as pd
 from notears_pfl.errors import CohortError
 from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 
-# Stands for a site or group that the table does not tell.
+# Label of a site or group that is missing in the table.
 UNKNOWN = "unknown"
 
 
@@ -18,18 +18,18 @@ def standard_participants(
 ) -> pd.DataFrame:
     """Give a participants table the columns ``participant_id``, ``site`` and ``group``.
 
-    Ids get the prefix ``sub-``; ids and sites lose all but letters and digits, as BIDS names
-    files. A site or group that is blank is ``UNKNOWN``. Other columns are kept, but for one called
-    ``site`` or ``group`` where another was named.
+    Ids get the prefix ``sub-``, and only letters and digits of ids and sites are kept, as in BIDS
+    file names. A blank site or group becomes ``UNKNOWN``. Other columns are kept, except a column
+    called ``site`` or ``group`` if another one was named for it.
 
     Parameters
     ----------
     table : DataFrame
-        With ``participant_id`` and the two columns named next.
+        Has ``participant_id`` and the two columns named next.
     site_column, group_column : str
-        Where the site and the group of a subject stand.
+        Columns with the site and the group of a subject.
     name : str
-        What to call the table in messages: its file.
+        Name of the table in error messages: its file.
     """
     missing = [c for c in ("participant_id", site_column, group_column) if c not in table]
     if missing:
@@ -40,11 +40,13 @@ def standard_participants(
         raise CohortError(msg)
     nameless = table.index[table["participant_id"].isna()] + 1
     if len(nameless):
-        msg = f"{name}: rows {nameless.tolist()} have no participant_id. Name them, or remove them."
+        msg = (
+            f"{name}: rows {nameless.tolist()} have no participant_id. Add one, or remove the rows."
+        )
         raise CohortError(msg)
     if len({"participant_id", site_column, group_column}) < 3:
         msg = (
-            f"{name}: participant, site and group need a column each; site_column is "
+            f"{name}: participant, site and group each need their own column; site_column is "
             f"{site_column!r}, group_column {group_column!r}. Correct them in the configuration."
         )
         raise CohortError(msg)
@@ -52,29 +54,29 @@ def standard_participants(
     others = [column for column in ("site", "group") if column in table and column not in named]
     subjects = table.drop(columns=others).rename(columns=named)
     ids = subjects["participant_id"].astype(str).str.removeprefix("sub-").map(_letters_and_digits)
-    _refuse_names(table["participant_id"], ids, name)
+    _refuse_ambiguous_ids(table["participant_id"], ids, name)
     subjects["participant_id"] = "sub-" + ids
-    _refuse_alike(subjects["site"], name)
+    _refuse_ambiguous_sites(subjects["site"], name)
     subjects["site"] = site_labels(subjects["site"]).replace("", UNKNOWN)
     subjects["group"] = subjects["group"].astype(object).fillna(UNKNOWN).astype(str)
     repeated = subjects["participant_id"][subjects["participant_id"].duplicated()].unique()
     if len(repeated):
         msg = (
-            f"{name}: {', '.join(repeated[:10])} ({len(repeated)} in all) stand in more than one "
-            "row, but a subject must be one row. Remove or rename the others."
+            f"{name}: {', '.join(repeated[:10])} ({len(repeated)} in all) appear in more than one "
+            "row, but each subject must have one row. Remove or rename the others."
         )
         raise CohortError(msg)
     return subjects
 
 
 def site_labels(column: pd.Series) -> pd.Series:
-    """Sites by their letters and digits; empty where a cell names none, or says so."""
+    """Reduce site names to letters and digits; empty where the site is missing or unknown."""
     text = column.astype(object).fillna("").astype(str)
     return text.map(_letters_and_digits).replace(UNKNOWN, "")
 
 
-def _refuse_alike(sites: pd.Series, name: str) -> None:
-    """Refuse names of sites of which no letter is left, or that are one without other signs."""
+def _refuse_ambiguous_sites(sites: pd.Series, name: str) -> None:
+    """Reject site names that become empty, identical or too long as letters and digits only."""
     spelled = sites.dropna().astype(str).str.strip()
     spelled = spelled[spelled.map(lambda text: any(map(str.isalnum, text)))]
     labels = site_labels(spelled)
@@ -83,21 +85,21 @@ def _refuse_alike(sites: pd.Series, name: str) -> None:
         if len(names) > 1 or (label == "" and names[0] != UNKNOWN):
             called = " or ".join(labels[spelled.isin(names)].unique())
             msg = (
-                f"{name}: the sites {', '.join(names)} would be called {called or 'nothing'}, but "
-                "each needs letters a to z or digits of its own, whatever their case. Rename them "
-                "in the table."
+                f"{name}: sites {', '.join(names)} become {called or 'empty'} when only letters a "
+                "to z and digits are kept; each needs a different name, whatever the case. Rename "
+                "them in the table."
             )
             raise CohortError(msg)
         if len(label) > LONGEST_NAME:
             msg = (
-                f"{name}: the name of site {label[:40]} … has {len(label)} characters, but "
-                f"{LONGEST_NAME} are the most. Shorten it."
+                f"{name}: the name of site {label[:40]} … has {len(label)} characters; at most "
+                f"{LONGEST_NAME} are allowed. Shorten it."
             )
             raise CohortError(msg)
 
 
-def _refuse_names(written: pd.Series, ids: pd.Series, name: str) -> None:
-    """Refuse ids that cannot be told apart, or that are too short or too long for file names."""
+def _refuse_ambiguous_ids(written: pd.Series, ids: pd.Series, name: str) -> None:
+    """Reject ids that differ only by case, or are too short or too long for file names."""
     for own, label in zip(written, ids, strict=True):
         if not 0 < len(label) <= LONGEST_ID:
             msg = (
@@ -109,14 +111,14 @@ def _refuse_names(written: pd.Series, ids: pd.Series, name: str) -> None:
     if same:
         pairs = "; ".join(", ".join(f"sub-{label}" for label in several) for several in same[:5])
         msg = (
-            f"{name}: {pairs} ({len(same)} in all) differ only by case, and some disks take them "
-            "for one. Rename the subjects."
+            f"{name}: {pairs} ({len(same)} in all) differ only by case; some file systems treat "
+            "such names as one. Rename the subjects."
         )
         raise CohortError(msg)
 
 
 def refuse_blanks(table: pd.DataFrame, site_column: str, group_column: str, name: str) -> None:
-    """Refuse a table in which the site or the group of someone is blank, naming them."""
+    """Reject a table in which a site or group is missing, and list these subjects."""
     blank = {
         site_column: site_labels(table[site_column]) == "",
         group_column: table[group_column].isna(),
@@ -128,14 +130,14 @@ def refuse_blanks(table: pd.DataFrame, site_column: str, group_column: str, name
     ]
     if lines:
         msg = (
-            f"{name}: these subjects have no site or no group, but each needs both. Fill in the "
-            "column, or remove the rows.\n" + "\n".join(lines)
+            f"{name}: these subjects have no site or no group, but every subject needs both. Fill "
+            "in the column, or remove the rows.\n" + "\n".join(lines)
         )
         raise CohortError(msg)
 
 
 def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Series:
-    """Replace the values of ``column``, as text, by those that ``values`` has for them."""
+    """Replace the values of ``column``, as text, according to the mapping ``values``."""
     table = {str(key): value for key, value in values.items()}
     text = column.astype("string").str.strip()
     return text.map(lambda value: table.get(value, value), na_action="ignore").astype(object)
@@ -144,18 +146,18 @@ def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Se
 def sites_with_both_groups(
     subjects: pd.DataFrame, groups: tuple[str, str], name: str
 ) -> tuple[list[str], list[str]]:
-    """Tell the sites that have patients and controls from those that lack a group.
+    """Find the sites that have patients and controls, and describe those that lack a group.
 
     Returns
     -------
     tuple of two lists
-        The sites that can take part, in the table's order, and a line for each that cannot.
+        The sites with both groups, in the table's order, and a message for each other site.
     """
     for several in alike([*groups, *subjects["group"].unique()]):
         if not set(groups).isdisjoint(several):
             msg = (
                 f"{name}: the groups {', '.join(map(repr, several))} differ only by case, blanks "
-                "or the form of letters. Write them as in groups in the configuration."
+                "or Unicode form. Write them as in groups in the configuration."
             )
             raise CohortError(msg)
     present = subjects.groupby("site", sort=False)["group"].agg(set)
@@ -171,10 +173,10 @@ def sites_with_both_groups(
     for site, found in present.items():
         lacking = [group for group in groups if group not in found]
         if lacking:
-            lines.append(f"{name}: site {site} is left out: it has no {' and no '.join(lacking)}.")
+            lines.append(f"{name}: site {site} is excluded: it has no {' and no '.join(lacking)}.")
     return complete, lines
 
 
 def _letters_and_digits(label: str) -> str:
-    # é may be written as one character or as two, of which one is e.
+    # Unicode may write é as one character or as two, one of which is a plain e.
     return re.sub(r"[^A-Za-z0-9]", "", unicodedata.normalize("NFC", label))

@@ -1,4 +1,4 @@
-"""The plan of a study: all that the rules ask, worked out before any job starts."""
+"""The plan of a study: everything the rules need to know, worked out before any job starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import pandas as pd
 from notears_pfl.study.configuration import StudyTables, read_tables
 from notears_pfl.study.sources import Source, Wildcards, read_source
 
-# Columns of the sites table that are for the phantom alone: how many to generate.
+# Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
 
 
@@ -24,7 +24,7 @@ class Atlas:
     origin : str
         ``surrogate``, ``nilearn``, or the path of an image.
     name : str
-        What file names call it: ``AAL116``, or ``surrogate116`` for the phantom's regions.
+        Its name in file names: ``AAL116``, or ``surrogate116`` for the phantom's regions.
     table : DataFrame
         All regions, indexed by abbreviation, in the atlas's order.
     """
@@ -40,7 +40,7 @@ class Atlas:
 
     @property
     def selected(self) -> list[str]:
-        """The regions that networks are learned of."""
+        """The regions that the networks include."""
         return self.table.index[self.table["selected"]].tolist()
 
     @property
@@ -49,7 +49,7 @@ class Atlas:
         return self.table[["x", "y", "z"]].to_numpy().tolist()
 
     def column(self, name: str) -> list[Any]:
-        """Give a column of the table of regions; empty where the table does not have it."""
+        """Return a column of the table of regions, or an empty list if there is none."""
         return self.table[name].tolist() if name in self.table else []
 
 
@@ -57,7 +57,7 @@ class Atlas:
 class Plan:
     """A study as the rules see it.
 
-    Methods that take ``wildcards`` are input functions and parameters of Snakemake's rules.
+    Methods that take ``wildcards`` are input functions and parameters of Snakemake rules.
     """
 
     tables: StudyTables
@@ -76,59 +76,59 @@ class Plan:
 
     @property
     def sites(self) -> list[str]:
-        """The sites that have both groups, and so networks."""
+        """The sites that have both groups; only these get networks."""
         return self.source.sites
 
     @property
     def group_sites(self) -> list[tuple[str, str]]:
-        """Every group at every site, as networks are listed."""
+        """Every pair of group and site, in the order in which networks are listed."""
         return [(group, site) for group in self.groups for site in self.sites]
 
     @cached_property
     def participants(self) -> list[str]:
-        """All who are processed, ``sub-…``."""
+        """All subjects that are processed, as ``sub-…``."""
         return self.source.participants["participant_id"].tolist()
 
     @cached_property
     def subjects(self) -> list[str]:
-        """All who are processed, without ``sub-``, as files name them."""
+        """All subjects that are processed, without ``sub-``: the wildcard ``subject``."""
         return [name.removeprefix("sub-") for name in self.participants]
 
     @cached_property
     def processed_sites(self) -> list[str]:
-        """The sites of all who are processed, with or without both groups."""
+        """The sites of all processed subjects, with or without both groups."""
         return self.source.participants["site"].unique().tolist()
 
     @property
     def has_motion(self) -> bool:
-        """Whether it is known how much the subjects moved."""
+        """Whether the subjects' head motion is known."""
         return self.source.has_images or "mean_fd_mm" in self.source.participants
 
     @property
     def clean_series(self) -> str:
-        """Pattern of the tables of clean ROI series."""
+        """Path pattern of the tables of clean ROI series."""
         return f"results/timeseries/sub-{{subject}}_seg-{self.atlas.name}_desc-clean_timeseries.tsv"
 
     @property
     def clean_report(self) -> str:
-        """Pattern of the reports beside the clean series: quality, methods, or why it failed."""
+        """Path pattern of the reports beside the clean series: quality, methods, any failure."""
         return self.clean_series.replace(".tsv", ".json")
 
     def protocol(self, wildcards: Wildcards) -> Mapping[str, Any]:
-        """Protocol of a subject's site: its row of the sites table, without phantom counts."""
+        """Protocol of a subject's site: its row in the sites table, without phantom counts."""
         site, _ = self._sites_and_groups[wildcards.subject]
         return self._protocols[site]
 
     def true_network(self, wildcards: Wildcards) -> str:
-        """Path of the true network of a phantom subject's group at its site."""
+        """Path of the true network of a phantom subject, that of its group and site."""
         site, group = self._sites_and_groups[wildcards.subject]
         return f"results/phantom/truth/group-{group}_site-{site}_relmat.tsv"
 
     def subjects_at(self, site: str) -> list[str]:
-        """Subjects of a site, without ``sub-``, in the order of the participants table."""
+        """Subjects at a site, without ``sub-``, in the order of the participants table."""
         return [name for name, (own, _) in self._sites_and_groups.items() if own == site]
 
-    # Looked up once per job: plain dictionaries are a hundred times faster than tables.
+    # Every job looks these up; plain dictionaries are a hundred times faster than tables.
     @cached_property
     def _sites_and_groups(self) -> dict[str, tuple[str, str]]:
         table = self.source.participants
@@ -142,7 +142,7 @@ class Plan:
 
 
 def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Plan:
-    """Check a study's configuration, files ``name``, and plan it.
+    """Check the configuration of a study and plan it.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Pla
     schemas : path
         Folder with the schemas of the configuration and its tables.
     name : str
-        What to call the configuration in messages: its files.
+        Name of the configuration in error messages: its files.
     """
     tables = read_tables(config, schemas, name)
     source = read_source(config, tables, name)
@@ -159,7 +159,7 @@ def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Pla
 
 
 def _atlas(setting: str, source: Source, table: pd.DataFrame) -> Atlas:
-    """Regions of a study: the phantom brings its own, people's are AAL's."""
+    """Regions of a study: a surrogate parcellation for the phantom, AAL for real images."""
     origin = setting
     if setting == "auto":
         origin = "surrogate" if source.kind == "phantom" else "nilearn"

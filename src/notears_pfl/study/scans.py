@@ -1,4 +1,4 @@
-"""Which images of a subject are used, and what is wrong with them."""
+"""Choose the images of a subject, and check their timing metadata."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from notears_pfl.io.bids_tree import BidsFile
 
 @dataclass(frozen=True)
 class Scan:
-    """Files of a subject that are processed, and the repetition time of its run in seconds.
+    """The files of a subject to process, and the repetition time of the BOLD run in seconds.
 
-    ``t1w`` is None where the run is in MNI space already, ``confounds`` where it is not;
-    ``metadata`` is what is known of the run where there are no sidecars.
+    ``t1w`` is None if the run is already in MNI space, ``confounds`` is None if it is not;
+    ``metadata`` describes the run if there are no sidecars.
     """
 
     bold: str
@@ -30,25 +30,27 @@ class Scan:
 
 
 def choose_run(runs: Sequence[BidsFile], wanted: Mapping[str, object]) -> BidsFile:
-    """Choose a subject's run: of those wanted, the first session's, and there the lowest run."""
+    """Choose a subject's BOLD run: among those wanted, the lowest run of the first session."""
     magnitudes = [run for run in runs if run.entities.get("part") in (None, "mag")]
-    return _only(_first(_wanted(magnitudes, wanted, "BOLD run", "source.bold")), "source.bold")
+    return _single(
+        _first_run(_matching(magnitudes, wanted, "BOLD run", "source.bold")), "source.bold"
+    )
 
 
 def choose_t1w(
     images: Sequence[BidsFile], wanted: Mapping[str, object], session: str | None
 ) -> BidsFile:
-    """Choose a subject's T1w: of those wanted, of the run's session, else of the first one.
+    """Choose a subject's T1w image among those wanted.
 
-    Of several there the lowest run.
+    It is the lowest run of the BOLD run's session, or else of the first session.
     """
-    found = _wanted(images, wanted, "T1w image", "source.t1w")
+    found = _matching(images, wanted, "T1w image", "source.t1w")
     same = [image for image in found if image.entities.get("ses") == session]
-    return _only(_first(same or found), "source.t1w")
+    return _single(_first_run(same or found), "source.t1w")
 
 
 def choose_confounds(run: BidsFile, tables: Sequence[BidsFile]) -> BidsFile:
-    """Choose fMRIPrep's confounds of a run: same entities, but for those of the image alone."""
+    """Choose fMRIPrep's confounds of a run: the same entities, except ``space`` and ``res``."""
     wanted = {key: label for key, label in run.entities.items() if key not in ("space", "res")}
     for table in tables:
         if table.extension == ".tsv" and table.entities == wanted | {"desc": "confounds"}:
@@ -60,7 +62,7 @@ def choose_confounds(run: BidsFile, tables: Sequence[BidsFile]) -> BidsFile:
 def checked_repetition_time(
     metadata: Mapping[str, Any], sidecars: Sequence[str], image: str, needs_slice_times: bool
 ) -> float:
-    """Give the repetition time in seconds; refuse metadata that cannot be worked with."""
+    """Return the repetition time in seconds; reject missing or invalid timing metadata."""
     if not sidecars:
         msg = f"{image} has no sidecar. Add a .json with RepetitionTime and SliceTiming"
         raise DatasetError(msg)
@@ -78,32 +80,35 @@ def checked_repetition_time(
             "to false"
         )
         raise DatasetError(msg)
-    if needs_slice_times and not _within(times, float(tr)):
-        msg = f"SliceTiming in {named} is not a list of seconds from 0 to below TR, {tr:g}"
+    if needs_slice_times and not _are_valid_slice_times(times, float(tr)):
+        msg = (
+            f"SliceTiming in {named} is not a list of seconds from 0 to below TR, {tr:g}. Correct "
+            "it, or set preproc.slice_timing to false"
+        )
         raise DatasetError(msg)
     return float(tr)
 
 
 def unequal_repetition_times(times: pd.Series, sites: pd.Series) -> dict[str, str]:
-    """Say of whom the repetition time is not that of most others at the site.
+    """Describe the subjects whose repetition time differs from the majority at their site.
 
-    Both series are indexed by participant. Where no time has a majority, all are named.
+    Both series are indexed by participant. If no time has a majority, all subjects are listed.
     """
     problems = {}
     for site, here in times.groupby(sites, sort=False):
-        usual = _usual(here)
+        usual = _majority_repetition_time(here)
         others = "no TR has a majority" if usual is None else f"most have {usual:g} s"
         for participant, tr in here.items():
             if usual is None or not same_repetition_time(tr, usual):
                 problems[str(participant)] = (
-                    f"RepetitionTime is {tr:g} s, but at site {site} {others}: one site is one "
-                    "protocol. Correct the sidecar, or give these subjects a site of their own"
+                    f"RepetitionTime is {tr:g} s, but at site {site} {others}; a site must have "
+                    "one protocol. Correct the sidecar, or make these subjects a separate site"
                 )
     return problems
 
 
-def _usual(times: pd.Series) -> float | None:
-    """Give the repetition time that most have, to rounding; None where as many have another."""
+def _majority_repetition_time(times: pd.Series) -> float | None:
+    """Return the most common repetition time, up to rounding; None if another is as common."""
     counts = {
         float(tr): sum(same_repetition_time(tr, other) for other in times) for tr in times.unique()
     }
@@ -112,34 +117,34 @@ def _usual(times: pd.Series) -> float | None:
     return None if max(rivals, default=0) >= counts[usual] else usual
 
 
-def _wanted(
+def _matching(
     files: Sequence[BidsFile], wanted: Mapping[str, object], what: str, key: str
 ) -> list[BidsFile]:
     found = [file for file in files if file.has(wanted)]
     if not found:
         asked = "_".join(f"{entity}-{label}" for entity, label in wanted.items())
         with_it = f" with {asked}" if asked else ""
-        there = f"; there are {_names(files)}. Correct {key}" if files else ""
+        there = f"; found {_names(files)}. Correct {key}" if files else ""
         msg = f"no {what}{with_it}{there}"
         raise DatasetError(msg)
     return found
 
 
-def _first(files: Sequence[BidsFile]) -> list[BidsFile]:
-    """Keep the first session, and there the lowest run."""
-    session = min((file.entities.get("ses", "") for file in files), key=_counted)
+def _first_run(files: Sequence[BidsFile]) -> list[BidsFile]:
+    """Keep the lowest run of the first session."""
+    session = min((file.entities.get("ses", "") for file in files), key=_session_order)
     here = [file for file in files if file.entities.get("ses", "") == session]
     return [file for file in here if file.run == min(other.run for other in here)]
 
 
-def _counted(label: str) -> tuple[int, str]:
-    """Order of sessions: 2 before 10, numbers before names."""
+def _session_order(label: str) -> tuple[int, str]:
+    """Sort key of session labels: 2 before 10, numbers before names."""
     return (int(label), "") if label.isdigit() else (sys.maxsize if label else -1, label)
 
 
-def _only(files: Sequence[BidsFile], key: str) -> BidsFile:
+def _single(files: Sequence[BidsFile], key: str) -> BidsFile:
     if len(files) > 1:
-        msg = f"{len(files)} files to choose from ({_names(files)}). Say which in {key}"
+        msg = f"{len(files)} files match ({_names(files)}). Specify one in {key}"
         raise DatasetError(msg)
     return files[0]
 
@@ -149,10 +154,10 @@ def _names(files: Sequence[BidsFile]) -> str:
     return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
 
 
-def _within(times: object, tr: float) -> bool:
+def _are_valid_slice_times(times: object, tr: float) -> bool:
     if not isinstance(times, list) or len(times) < 2 or not all(map(_is_number, times)):
         return False
-    # Whole numbers may be too large for numpy to look at.
+    # Compare first: an integer may be too large for numpy.
     return max(times) < tr and are_slice_times(np.asarray(times, dtype=float), tr)
 
 

@@ -1,11 +1,11 @@
-"""Where the data of a study come from: one class per kind of source, all asked the same questions.
+"""The data sources of a study: one class per ``source.kind``, all with the same interface.
 
-source.kind    they have                           what they enter at
-phantom        nothing                             ingestion (the cohort is generated as BIDS)
-bids           raw BIDS, one dataset or one a site preprocessing
-srpbs          the SRPBS release on disk           ingestion (converted to BIDS)
-fmriprep       fMRIPrep's derivatives              ROI extraction
-timeseries     tables of ROI series                the cohort
+source.kind    data                                    the workflow starts at
+phantom        none                                    ingestion (generates the cohort as BIDS)
+bids           raw BIDS, one dataset or one per site   preprocessing
+srpbs          the SRPBS release on disk               ingestion (converts it to BIDS)
+fmriprep       fMRIPrep derivatives                    ROI extraction
+timeseries     tables of ROI series                    the cohort
 """
 
 from collections.abc import Mapping
@@ -25,29 +25,30 @@ from notears_pfl.study.srpbs import enrol_release
 from notears_pfl.study.timeseries import SeriesStudy, read_series_study
 
 Config = Mapping[str, Any]
-# Snakemake's, of a rule that works on one subject.
+# Snakemake's wildcards in a rule that processes one subject.
 Wildcards = Any
 SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
 
 
 @dataclass(frozen=True)
 class Source:
-    """The subjects of a study and the files of each.
+    """The subjects of a study and their files.
 
-    Methods that take ``wildcards`` are input functions of Snakemake's rules.
+    Methods that take ``wildcards`` are input functions of Snakemake rules.
 
     Parameters
     ----------
     participants : DataFrame
-        Those who are processed: ``participant_id``, ``site``, ``group`` and anything else.
+        The participants that are processed: ``participant_id``, ``site``, ``group`` and all other
+        columns.
     sites : list of str
         The sites that have both groups.
     notices : list of str
-        What the user should know before the work begins.
+        Messages to show to the user before the first job starts.
     participants_table : str
-        Where all participants are listed.
+        The table that lists all participants.
     columns : mapping
-        The columns of that table with the site and the group.
+        The site and group columns of that table.
     """
 
     participants: pd.DataFrame
@@ -57,23 +58,23 @@ class Source:
     columns: Mapping[str, str]
 
     kind: ClassVar[str]
-    # Whether ROI series come from images here, T1w images are processed here, and raw BIDS is made.
+    # Whether the workflow extracts series from images, processes T1w images, and writes raw BIDS.
     has_images: ClassVar[bool] = True
     has_anatomy: ClassVar[bool] = True
     makes_bids: ClassVar[bool] = False
 
     def t1w(self, wildcards: Wildcards) -> str:
-        """Raw T1w image of a subject: as it is made here, unless the source has it."""
+        """Raw T1w image of a subject, in the BIDS dataset that the workflow writes."""
         name = f"sub-{wildcards.subject}"
         return f"results/bids/{name}/anat/{name}_T1w.nii.gz"
 
     def bold(self, wildcards: Wildcards) -> str:
-        """BOLD run of a subject: as it is made here, unless the source has it."""
+        """BOLD run of a subject, in the BIDS dataset that the workflow writes."""
         name = f"sub-{wildcards.subject}"
         return f"results/bids/{name}/func/{name}_task-rest_bold.nii.gz"
 
     def sidecars(self, wildcards: Wildcards) -> list[str]:
-        """Sidecars of the BOLD run, general to specific: later ones override earlier ones."""
+        """Sidecars of the BOLD run, general to specific; later files override earlier ones."""
         name = f"sub-{wildcards.subject}"
         return [f"results/bids/{name}/func/{name}_task-rest_bold.json"]
 
@@ -87,7 +88,7 @@ class Phantom(Source):
 
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str) -> "Phantom":
-        """List the subjects that the sites table asks for."""
+        """List the phantom subjects that the sites table specifies."""
         table = "results/bids/participants.tsv"
         subjects = list_subjects(tables.sites, tables.groups)
         sites, notices = sites_with_both_groups(subjects, tables.groups, table)
@@ -95,8 +96,8 @@ class Phantom(Source):
 
 
 @dataclass(frozen=True)
-class Series(Source):
-    """Ready ROI series."""
+class RoiSeries(Source):
+    """ROI series that the user has already extracted."""
 
     series: SeriesStudy
 
@@ -105,7 +106,7 @@ class Series(Source):
     has_anatomy: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str) -> "Series":
+    def read(cls, config: Config, tables: StudyTables, name: str) -> "RoiSeries":
         """Read the participants and find their series."""
         series, table = read_series_study(config["source"]), config["source"]["participants"]
         sites, notices = sites_with_both_groups(series.participants, tables.groups, table)
@@ -113,22 +114,19 @@ class Series(Source):
         return cls(series.participants, sites, notices, table, _columns(config), series)
 
     def pattern(self, wildcards: Wildcards) -> str:
-        """Pattern of the series' files; as plain text its braces would be taken for wildcards."""
+        """Pattern of the series files, as a function: its braces are not Snakemake wildcards."""
         return self.series.pattern
 
 
 @dataclass(frozen=True)
 class Enrolled(Source):
-    """Images of a user's own, of subjects that are enrolled or named with what is wrong."""
+    """The user's own images: every subject is enrolled, or listed with its problems."""
 
     enrolment: Enrolment
 
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str) -> "Enrolled":
-        """Enrol the subjects, and check the pass band against their repetition times.
-
-        Only now are these known.
-        """
+        """Enrol the subjects, then check the pass band against their repetition times."""
         enrolment = cls.enrol(config, tables)
         site_of = enrolment.enrolled.set_index("participant_id")["site"]
         times = {site_of[who]: scan.repetition_time for who, scan in enrolment.scans.items()}
@@ -147,7 +145,7 @@ class Enrolled(Source):
         raise NotImplementedError
 
     def scan(self, wildcards: Wildcards) -> Scan:
-        """Files of a subject where the source has them."""
+        """Scan of a subject in the source."""
         return self.enrolment.scans[f"sub-{wildcards.subject}"]
 
 
@@ -164,11 +162,11 @@ class RawBids(Enrolled):
         return enrol_datasets(config["source"], tables.groups, needs_slice_times, find_raw_scan)
 
     def t1w(self, wildcards: Wildcards) -> str:
-        """T1w image where the dataset has it."""
+        """T1w image of a subject in the dataset."""
         return str(self.scan(wildcards).t1w)
 
     def bold(self, wildcards: Wildcards) -> str:
-        """Run where the dataset has it."""
+        """BOLD run of a subject in the dataset."""
         return self.scan(wildcards).bold
 
     def sidecars(self, wildcards: Wildcards) -> list[str]:
@@ -178,7 +176,7 @@ class RawBids(Enrolled):
 
 @dataclass(frozen=True)
 class FMRIPrep(RawBids):
-    """fMRIPrep's derivatives: runs in MNI space with their confounds."""
+    """fMRIPrep derivatives: runs in MNI space with their confounds."""
 
     kind: ClassVar[str] = "fmriprep"
     has_anatomy: ClassVar[bool] = False
@@ -202,29 +200,26 @@ class SrpbsRelease(Enrolled):
 
     @classmethod
     def enrol(cls, config: Config, tables: StudyTables) -> Enrolment:
-        """Find the subjects of the release at the sites of the sites table."""
+        """Find the subjects of the release whose site is in the sites table."""
         return enrol_release(config["source"], tables.sites, config["sites"], tables.groups)
 
-    def released_t1w(self, wildcards: Wildcards) -> str:
-        """T1w image of a subject in the release."""
-        return str(self.scan(wildcards).t1w)
-
-    def released_volumes(self, wildcards: Wildcards) -> str:
-        """Folder of the release with the volumes of a subject's run."""
-        return self.scan(wildcards).bold
+    def released(self, wildcards: Wildcards) -> dict[str, str]:
+        """Files of a subject in the release: the T1w image, and the folder of the BOLD volumes."""
+        scan = self.scan(wildcards)
+        return {"t1w": str(scan.t1w), "volumes": scan.bold}
 
     def released_protocol(self, wildcards: Wildcards) -> Mapping[str, float]:
-        """Fields of a subject's run in the release's table of protocols."""
+        """Sidecar fields of a subject's run, from the release's table of protocols."""
         return self.scan(wildcards).metadata
 
 
-SOURCES: dict[str, type[Phantom | Series | Enrolled]] = {
-    source.kind: source for source in (Phantom, RawBids, SrpbsRelease, FMRIPrep, Series)
+SOURCES: dict[str, type[Phantom | RoiSeries | Enrolled]] = {
+    source.kind: source for source in (Phantom, RawBids, SrpbsRelease, FMRIPrep, RoiSeries)
 }
 
 
 def read_source(config: Config, tables: StudyTables, name: str) -> Source:
-    """Read the source that ``source.kind`` of the configuration, files ``name``, asks for."""
+    """Read the source that ``source.kind`` selects; ``name`` lists the configuration files."""
     return SOURCES[config["source"]["kind"]].read(config, tables, name)
 
 

@@ -1,4 +1,4 @@
-"""The SRPBS release as it is on disk: who is in it, and what its codes and protocols mean."""
+"""The SRPBS release on disk: its subjects and scans, its codes and its table of protocols."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from notears_pfl.study.scans import Scan
 PARTICIPANTS, PROTOCOLS = "participants.tsv", "MRI_protocols_rsMRI.tsv"
 SEX = {"1": "M", "2": "F"}
 HAND = {"1": "R", "2": "L", "0": "A"}
-# Rows of the table of protocols, by the start of their names, and what BIDS calls them.
+# First word of the rows in the table of protocols, and the BIDS name of the field.
 FIELDS = {"TR": "RepetitionTime", "TE": "EchoTime", "Flip": "FlipAngle"}
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
@@ -27,19 +27,19 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 def enrol_release(
     source: Mapping[str, Any], sites: pd.DataFrame, sites_table: str, groups: tuple[str, str]
 ) -> Enrolment:
-    """Enrol the subjects of the release at the sites that the sites table has.
+    """Enrol the subjects of the release whose site is in the sites table.
 
-    Elsewhere the order of slices is not known. A scan's ``bold`` is the folder of its volumes,
-    its ``metadata`` what the table of protocols says.
+    For other sites the slice order is unknown. A scan's ``bold`` is the folder of its volumes, its
+    ``metadata`` its entry in the table of protocols.
     """
     root = Path(source["dataset"])
-    table, wrong = read_participants(str(root / PARTICIPANTS), source, "", groups)
+    table, row_problems = read_participants(str(root / PARTICIPANTS), source, "", groups)
     protocols = _read_protocols(root / PROTOCOLS)
-    participants = with_meanings(table.drop(columns="folder"))
+    participants = with_bids_codes(table.drop(columns="folder"))
     if "protocol" not in participants:
-        msg = f"{root / PARTICIPANTS}: column protocol is missing. Take the release's own table."
+        msg = f"{root / PARTICIPANTS}: column protocol is missing. Use the table of the release."
         raise DatasetError(msg)
-    # A site that is blank is a problem, not elsewhere.
+    # A blank site is a problem to report, not a site outside the study.
     elsewhere = ~participants["site"].isin([*sites.index, UNKNOWN])
     scans: dict[str, Scan] = {}
     problems: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ def enrol_release(
         participants["protocol"].astype("string").str.removesuffix(".0"), strict=True,
     )  # fmt: skip
     for row, who, folder, site, number in rows:
-        problems[who] = wrong.get(row, [])
+        problems[who] = row_problems.get(row, [])
         if site not in sites.index:
             continue
         scan, found = _find_scan(root / "data" / folder, protocols, str(number), sites.loc[site])
@@ -58,13 +58,13 @@ def enrol_release(
     reasons = ("site " + participants["site"] + f" is not in {sites_table}").where(elsewhere, "")
     tables = [str(root / PARTICIPANTS), str(root / PROTOCOLS)]
     return enrol(
-        participants, scans, problems, groups, source["on_problem"], tables, unasked=reasons
+        participants, scans, problems, groups, source["on_problem"], tables, outside_study=reasons
     )
 
 
 def _read_protocols(path: Path) -> dict[str, dict[str, float]]:
     if not os.path.isfile(path):
-        msg = f"{path}: no such table. It belongs to the release: copy it there."
+        msg = f"{path}: no such table. It is part of the release: copy it there."
         raise DatasetError(msg)
     return protocol_fields(read_rows(path), str(path))
 
@@ -72,9 +72,9 @@ def _read_protocols(path: Path) -> dict[str, dict[str, float]]:
 def _find_scan(
     folder: Path, protocols: Mapping[str, Mapping[str, float]], number: str, site: pd.Series
 ) -> tuple[Scan | None, list[str]]:
-    """Find the files of a subject; also give everything that stands in the way."""
+    """Find the files of a subject; also return all problems."""
     t1w, volumes = folder / "t1" / "defaced_mprage.nii", folder / "rsfmri"
-    problems = [f"{path} is not there" for path in (t1w, volumes) if not os.path.exists(path)]
+    problems = [f"{path} does not exist" for path in (t1w, volumes) if not os.path.exists(path)]
     protocol = protocols.get(number, {})
     tr = protocol.get("RepetitionTime")
     if tr is None:
@@ -88,8 +88,8 @@ def _find_scan(
     return Scan(str(volumes), (), tr, t1w=str(t1w), metadata=protocol), problems
 
 
-def with_meanings(participants: pd.DataFrame) -> pd.DataFrame:
-    """Replace the codes of sex and handedness by the letters of BIDS."""
+def with_bids_codes(participants: pd.DataFrame) -> pd.DataFrame:
+    """Replace the release's codes of sex and handedness by the letters that BIDS uses."""
     codes = {"sex": SEX, "hand": HAND}
     present = {name: table for name, table in codes.items() if name in participants}
     return participants.assign(
@@ -101,10 +101,10 @@ def with_meanings(participants: pd.DataFrame) -> pd.DataFrame:
 
 
 def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[str, float]]:
-    """Read the transposed table of protocols: fields of the sidecar by number of protocol.
+    """Read the transposed table of protocols: sidecar fields by protocol number.
 
-    A title comes first, then the row ``Protocol #`` with the numbers, then a row per quantity.
-    Times are in seconds or milliseconds, as the row says; "2,500" s is 2.5 s.
+    After a title, the row ``Protocol #`` gives the numbers, and each further row one quantity. The
+    row's name gives the unit of a time, seconds or milliseconds; "2,500" s means 2.5 s.
     """
     labels = [row[0].strip() if row else "" for row in rows]
     heads = [i for i, label in enumerate(labels) if label.lower().startswith("protocol")]
@@ -117,7 +117,7 @@ def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[
     if not heads or "RepetitionTime" not in quantities:
         msg = (
             f"{name}: rows 'Protocol #' and 'TR (s)' are needed, found "
-            f"{', '.join(label for label in labels if label)}. Take the release's own table."
+            f"{', '.join(label for label in labels if label)}. Use the table of the release."
         )
         raise DatasetError(msg)
     numbers = [cell.strip() for cell in rows[heads[0]][1:]]
@@ -131,7 +131,7 @@ def protocol_fields(rows: Sequence[Sequence[str]], name: str) -> dict[str, dict[
 
 
 def _quantity(cell: str, label: str) -> float | None:
-    """Read the number in a cell, in seconds or degrees; None where there is none."""
+    """Read the number in a cell, in seconds or degrees; None if there is none."""
     found = _NUMBER.search(cell.replace(",", "." if "(s)" in label.replace(" ", "") else ""))
     if not found:
         return None

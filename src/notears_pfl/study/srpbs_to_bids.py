@@ -1,4 +1,4 @@
-"""The SRPBS release converted to BIDS: single volumes put together, sidecars made."""
+"""Convert the SRPBS release to BIDS: stack the volumes of a run, write sidecars."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ _VOLUME = re.compile(r"vol_?0*(\d+)(?:\.nii)?")
 
 
 def ordered_volumes(names: Sequence[str]) -> list[str]:
-    """Sort the files of a run, ``vol_1``, ``vol_2``, …, by number; refuse gaps and doubles."""
+    """Sort the files of a run, ``vol_1``, ``vol_2``, …, by number; reject gaps and duplicates."""
     numbered = [(int(m[1]), name) for name in names if (m := _VOLUME.fullmatch(name))]
     if not numbered:
         msg = f"No volumes vol_* among {len(names)} files. Copy the run again."
@@ -22,14 +22,14 @@ def ordered_volumes(names: Sequence[str]) -> list[str]:
     numbers = [number for number, _ in found]
     missing = sorted(set(range(numbers[0], numbers[-1] + 1)) - set(numbers))
     if missing or len(set(numbers)) < len(numbers):
-        what = f"volumes {missing} are missing" if missing else "some numbers stand twice"
+        what = f"volumes {missing} are missing" if missing else "some numbers occur twice"
         msg = f"Of the volumes {numbers[0]} to {numbers[-1]}, {what}. Copy the run again."
         raise SignalError(msg)
     return [name for _, name in found]
 
 
 def stacked(volumes: Sequence[np.ndarray], affines: Sequence[np.ndarray]) -> np.ndarray:
-    """Put volumes (x, y, z) into a run (x, y, z, volumes); refuse those on other grids."""
+    """Stack volumes (x, y, z) into a run (x, y, z, volumes); reject volumes on another grid."""
     shapes = [volume.shape for volume in volumes]
     other = [
         i + 1
@@ -49,15 +49,15 @@ def stacked(volumes: Sequence[np.ndarray], affines: Sequence[np.ndarray]) -> np.
 def run_sidecar(
     site: Mapping[str, Any], protocol: Mapping[str, float], n_slices: int, affine: np.ndarray
 ) -> dict[str, Any]:
-    """Sidecar of a run: the protocol's fields, and slice times by the site's order.
+    """Sidecar of a run: the protocol's fields, and slice times from the site's slice order.
 
-    ``slice_order`` counts from the feet: where the third axis points down, times are reversed.
+    ``slice_order`` counts from the feet, so if the third axis points down, times are reversed.
     """
     up = affine[2, 2] / np.linalg.norm(affine[:3, 2])
     if abs(up) < np.sqrt(0.5):
         msg = (
-            "The third axis of the run does not go from feet to head, so that the order of slices "
-            "is unknown. Reorient the volumes, or leave this subject out."
+            "The third axis of the run does not go from feet to head, so the slice order is "
+            "unknown. Reorient the volumes, or exclude this subject."
         )
         raise SignalError(msg)
     times = slice_times(n_slices, protocol["RepetitionTime"], site["slice_order"])
@@ -83,17 +83,17 @@ def dataset_description(version: str) -> dict[str, Any]:
 
 
 PARTICIPANTS_SIDECAR = {
-    "site": {"Description": "Where the subject was scanned"},
+    "site": {"Description": "Site at which the subject was scanned"},
     "group": {"Description": "Patients or controls"},
     "sex": {"Description": "Sex", "Levels": {"F": "female", "M": "male"}},
     "age": {"Description": "Age", "Units": "year"},
-    "hand": {"Description": "Hand", "Levels": {"R": "right", "L": "left", "A": "both"}},
+    "hand": {"Description": "Handedness", "Levels": {"R": "right", "L": "left", "A": "both"}},
 }
 
 README = """\
 SRPBS, converted to BIDS
 ========================
-Runs were put together from the release's single volumes, T1w images compressed, sidecars made
-from the release's table of protocols. Slice times are not in the release: they follow from the
-site's slice order in the sites table of the study. Terms of use are those of the release.
+Each run is stacked from the single volumes of the release, T1w images are compressed, and sidecars
+are written from the release's table of protocols. The release does not give slice times: they are
+derived from the site's slice order in the study's sites table. The release's terms of use apply.
 """

@@ -1,4 +1,4 @@
-"""Ready ROI series of a user's own study: whose they are, where they are, and what they must be."""
+"""ROI series that the user has already extracted: subjects, files, and checks of the values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ import pandas as pd
 from notears_pfl.errors import CohortError, SignalError
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.enrolment import STOP_ADVICE, all_problems
+from notears_pfl.study.enrolment import STOP_ADVICE, describe_problems
 from notears_pfl.study.participants import refuse_blanks, standard_participants
 
 
 @dataclass(frozen=True)
 class SeriesStudy:
-    """The participants of a study of ready series.
+    """The participants of a study that starts from ROI series.
 
     Parameters
     ----------
     participants : DataFrame
-        Everybody: ``participant_id``, ``site``, ``group`` and whatever else the table says.
+        All participants: ``participant_id``, ``site``, ``group`` and all other columns.
     names : mapping of str to list of str
-        By participant, how a file or array of its series may call it: by the table's own id, by
-        ``participant_id``, or by that without ``sub-``.
+        Names that a participant's file or array may have: the id as written in the table,
+        ``participant_id``, or the latter without ``sub-``.
     pattern : str
-        Path of a subject's series, or of the one file of all (``source.series``).
+        Path of a subject's series, or of one file for all subjects (``source.series``).
     files : list of str
-        Those that are there.
+        The files that exist.
     notices : list of str
-        What the user should know before the work begins.
+        Messages to show to the user before the first job starts.
     """
 
     participants: pd.DataFrame
@@ -42,10 +42,10 @@ class SeriesStudy:
 
 
 def read_series_study(source: Mapping[str, Any]) -> SeriesStudy:
-    """Read the participants and find their series; stop at or go on without missing files.
+    """Read the participants and find their series.
 
-    Who is without a file fails later, alone and with the reason, if ``source.on_problem`` is
-    ``exclude``.
+    If files are missing, ``source.on_problem: stop`` raises an error that lists them; with
+    ``exclude`` the run continues, and subjects without a file are marked as failed with the reason.
     """
     path, pattern = source["participants"], source["series"]
     columns = (source["site_column"], source["group_column"])
@@ -55,27 +55,27 @@ def read_series_study(source: Mapping[str, Any]) -> SeriesStudy:
     pairs = zip(participants["participant_id"], table["participant_id"], strict=True)
     names = {who: list(dict.fromkeys([own, who, who.removeprefix("sub-")])) for who, own in pairs}
     found = {who: series_path(pattern, *called) for who, called in names.items()}
-    missing = {who: [f"{file} is not there"] for who, file in found.items() if not isfile(file)}
+    missing = {who: [f"{file} does not exist"] for who, file in found.items() if not isfile(file)}
     if missing and len(missing) == len(found):
         msg = (
-            f"{pattern}: none of the {len(found)} subjects of {path} has such a file; "
-            f"{next(iter(found.values()))} is not there. Correct source.series."
+            f"{pattern}: none of the {len(found)} subjects in {path} has such a file; "
+            f"{next(iter(found.values()))} does not exist. Correct source.series."
         )
         raise CohortError(msg)
     if missing and source.get("on_problem", "stop") == "stop":
-        raise CohortError(all_problems(missing, len(found), path, STOP_ADVICE))
+        raise CohortError(describe_problems(missing, len(found), path, STOP_ADVICE))
     if PLACEHOLDER not in pattern:
-        _check_shared(pattern)
-    left_out = all_problems(missing, len(found), path, "They are left out.")
+        _check_shared_file(pattern)
+    excluded = describe_problems(missing, len(found), path, "They are excluded.")
     files = sorted({str(file) for who, file in found.items() if who not in missing})
-    return SeriesStudy(participants, names, pattern, files, [left_out] if missing else [])
+    return SeriesStudy(participants, names, pattern, files, [excluded] if missing else [])
 
 
-def _check_shared(path: str) -> None:
+def _check_shared_file(path: str) -> None:
     if not path.endswith(".npz"):
         msg = (
-            f"{path}: one file of all subjects must be an .npz with an array for each. Give one, "
-            f"or put {PLACEHOLDER} into source.series."
+            f"{path}: a single file for all subjects must be an .npz with one array per subject. "
+            f"Give such a file, or put {PLACEHOLDER} into source.series."
         )
         raise CohortError(msg)
     check_archive(path)
@@ -84,32 +84,35 @@ def _check_shared(path: str) -> None:
 def labelled_series(
     values: np.ndarray, rois: Sequence[str], selected: Sequence[str]
 ) -> pd.DataFrame:
-    """Label the columns of unnamed series by the table of regions.
+    """Label the columns of unnamed series with the regions of the ROI table.
 
-    As many columns as the table has regions are all of them in its order; as many as are
-    selected are those.
+    If there are as many columns as regions, they are all regions in the table's order; if there
+    are as many as selected regions, they are those.
     """
     if values.ndim == 2:
         for labels in (rois, selected):
             if values.shape[1] == len(labels):
                 return pd.DataFrame(values, columns=list(labels))
     msg = (
-        f"unnamed series of shape {values.shape}, but volumes by {len(rois)} regions, or by "
-        f"the {len(selected)} selected, were needed. Name the columns, or transpose the array."
+        f"unnamed series have shape {values.shape}, but volumes by {len(rois)} regions, or by "
+        f"the {len(selected)} selected ones, were needed. Name the columns, or transpose the array."
     )
     raise SignalError(msg)
 
 
 def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFrame:
-    """Refuse series that lack a selected region, a number, or variation; others may miss it."""
+    """Reject series in which a selected region is missing, not finite, or constant.
+
+    Regions that are not selected may be any of these.
+    """
     if series.empty:
         msg = "the series have no volumes. Export them again, or exclude the subject."
         raise SignalError(msg)
     missing = [roi for roi in selected if roi not in series]
     if missing:
         msg = (
-            f"{len(missing)} selected regions have no column ({_few(missing)}). Name the columns "
-            "by the abbreviations of the ROI table, or deselect the regions."
+            f"{len(missing)} selected regions have no column ({_listed(missing)}). Name the "
+            "columns by the abbreviations in the ROI table, or deselect the regions."
         )
         raise SignalError(msg)
     text = [roi for roi in selected if not pd.api.types.is_numeric_dtype(series[roi])]
@@ -118,7 +121,7 @@ def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFram
         words = cells[pd.to_numeric(cells, errors="coerce").isna() & cells.notna()]
         word = next(iter(words), cells.iloc[0])
         msg = (
-            f"{len(text)} selected regions have text where numbers were needed ({_few(text)}; "
+            f"{len(text)} selected regions contain text instead of numbers ({_listed(text)}; "
             f"{word!r} in {text[0]}). Repair or exclude the subject."
         )
         raise SignalError(msg)
@@ -128,19 +131,19 @@ def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFram
     ]
     if bad:
         msg = (
-            f"{len(bad)} selected regions have missing or infinite values ({_few(bad)}). Repair "
-            "or exclude the subject."
+            f"{len(bad)} selected regions contain missing or infinite values ({_listed(bad)}). "
+            "Repair or exclude the subject."
         )
         raise SignalError(msg)
     flat = [roi for roi, sd in zip(selected, np.ptp(values, axis=0), strict=True) if sd == 0]
     if flat:
         msg = (
-            f"{len(flat)} selected regions do not vary ({_few(flat)}). Exclude the subject, or "
+            f"{len(flat)} selected regions are constant ({_listed(flat)}). Exclude the subject, or "
             "deselect the regions."
         )
         raise SignalError(msg)
     return series
 
 
-def _few(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

@@ -196,7 +196,7 @@ def test_moments_given_as_pairs_are_passed_on(rng):
     [
         ([np.eye(4), np.full((9, 4), np.nan)], "site 1: samples must be finite"),
         ([(np.eye(4), 9), (np.ones((4, 5)), 9)], "site 1: moments must be a square matrix"),
-        ([(np.eye(4), 9), np.eye(4)], "all be moments .* found 1 and 1"),
+        ([(np.eye(4), 9), np.eye(4)], "all be moments .* found 1 with samples and 1 with moments"),
         ([], "at least one site"),
     ],
 )

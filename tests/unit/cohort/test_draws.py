@@ -91,8 +91,8 @@ def test_the_table_says_where_draws_are_too_few_or_all_the_same(cohort):
         "",
         "",
         "every draw is the same",
-        "3 of the 5 subjects that a draw asks for; every draw is the same",
+        "3 of the 5 subjects that a draw should have; every draw is the same",
     ]
     more = draw(cohort, n_draws=80)
     notes = describe_draws(more, cohort, GROUPS, SITES, (5, 5))["note"]
-    assert notes[1] == "80 draws of 56 possible ones repeat each other"
+    assert notes[1] == "only 56 different draws are possible, so some of 80 repeat"

@@ -55,6 +55,6 @@ def test_a_constant_series_is_refused_by_subject_and_roi(series):
     series["sub-2"]["ACG.R"] = 7.0
 
     with pytest.raises(
-        CohortError, match=r"sub-2: the series of ACG\.R \(1 of 2 ROIs\) do not vary"
+        CohortError, match=r"sub-2: the series of ACG\.R \(1 of 2 ROIs\) are constant"
     ):
         site_samples(series, "subject")

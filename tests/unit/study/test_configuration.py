@@ -48,17 +48,17 @@ def test_the_default_study_is_the_papers(config):
             45,
             "'deformation_fwhm' .* mean 'deformation_fwhm_mm'",
         ),
-        ("phantom.anatomy.deformation_mm", 5, "is 5: more than 0.1 of deformation_fwhm_mm, 45"),
+        ("phantom.anatomy.deformation_mm", 5, "is 5, more than 0.1 of deformation_fwhm_mm, 45"),
         ("seed", "today", "'seed' is 'today'"),
         ("source.kind", "dicom", "'source.kind' is 'dicom'"),
         ("groups.controls", "MDD", "groups.patients and groups.controls are both 'MDD'"),
         ("groups.patients", 1, r"'groups.patients' is 1, but text was needed .*put it in quotes"),
-        ("rois.n_selected", 57, r"rois.tsv: 56 regions are selected, 57 are announced"),
+        ("rois.n_selected", 57, r"rois.tsv: 56 regions are selected, but rois.n_selected .* is 57"),
         ("sites", "config/nowhere.tsv", "config/nowhere.tsv: no such table"),
         ("phantom.signal.band_hz", [0.01, 0.2], r"Nyquist frequency of site COI, 0.2 Hz .TR 2.5 s"),
         ("preproc.clean.band_hz", [0.01, 0.19], r"clean.band_hz reaches 0.19 Hz.*site HKH, 0.1852"),
         ("phantom.network.weight_range", [0.8, 0.5], r"weight_range is \[0.8, 0.5\]: the first"),
-        ("phantom.network.shared_edges", 1540, "asks for 1576 different edges.*room for 1540"),
+        ("phantom.network.shared_edges", 1540, "specifies 1576 different edges.*at most 1540"),
     ],
 )
 def test_a_wrong_setting_is_refused(config, key, value, message):
@@ -71,7 +71,7 @@ def test_a_wrong_setting_is_refused(config, key, value, message):
 @pytest.mark.parametrize(
     ("column", "cells", "message"),
     [
-        ("index", range(116, 0, -1), r"rois.tsv row 1: index is 116, 1 was needed"),
+        ("index", range(116, 0, -1), r"rois.tsv row 1: index is 116, but 1 was expected"),
         ("x", ["left"] * 116, r"rois.tsv row 1: 'x' is 'left'"),
         ("abbreviation", ["INS.R"] * 116, r"abbreviation 'INS.R' stands in more than one row"),
     ],

@@ -57,7 +57,9 @@ def test_a_blank_site_is_called_unknown(table, blank):
 def test_sites_that_would_share_a_name_or_have_none_are_refused(table, names):
     table["centre"] = [names[row % 2] for row in range(len(table))]
 
-    with pytest.raises(CohortError, match="each needs letters a to z or digits of its own"):
+    with pytest.raises(
+        CohortError, match="only letters a to z and digits are kept; each needs a different name"
+    ):
         standard_participants(table, "centre", "dx", "participants.tsv")
 
 
@@ -102,7 +104,7 @@ def test_site_and_group_may_stand_in_each_others_columns(table):
 def test_a_subject_in_two_rows_is_refused(table):
     twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
 
-    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) stand in more than one row"):
+    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) appear in more than one row"):
         standard_participants(twice, "centre", "dx", "participants.tsv")
 
 
@@ -112,7 +114,7 @@ def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
     sites, lines = sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
 
     assert sites == ["MAXMUN"]
-    assert lines == ["participants.tsv: site PITT is left out: it has no ASD."]
+    assert lines == ["participants.tsv: site PITT is excluded: it has no ASD."]
 
 
 def test_groups_that_nobody_has_are_refused(table):
@@ -142,18 +144,18 @@ def test_ids_that_make_no_names_of_files_are_refused(table, names, message):
 def test_sites_that_differ_only_by_case_or_the_form_of_letters_are_refused(table, names):
     sites = table.assign(centre=[*names, names[0]])
 
-    with pytest.raises(CohortError, match=r"would be called .* whatever their case"):
+    with pytest.raises(CohortError, match=r"become .* whatever the case"):
         standard_participants(sites, "centre", "dx", "participants.tsv")
 
 
 def test_a_site_whose_name_is_too_long_is_refused(table):
-    with pytest.raises(CohortError, match="has 300 characters, but 64 are the most"):
+    with pytest.raises(CohortError, match="has 300 characters; at most 64 are allowed"):
         standard_participants(table.assign(centre="x" * 300), "centre", "dx", "participants.tsv")
 
 
 @pytest.mark.parametrize("columns", [("centre", "centre"), ("participant_id", "dx")])
 def test_a_column_has_one_meaning(table, columns):
-    with pytest.raises(CohortError, match="need a column each"):
+    with pytest.raises(CohortError, match="each need their own column"):
         standard_participants(table, *columns, "participants.tsv")
 
 

@@ -48,10 +48,10 @@ def test_the_t1w_is_of_the_runs_session_where_it_has_one(session, chosen):
     ("runs", "message"),
     [
         ([], "^no BOLD run with task-rest$"),
-        (["task-nback_bold"], r"no BOLD run with task-rest; there are .*nback.*Correct source"),
+        (["task-nback_bold"], r"no BOLD run with task-rest; found .*nback.*Correct source"),
         (
             ["task-rest_echo-1_bold", "task-rest_echo-2_bold"],
-            r"2 files to choose from \(.*echo-1.*echo-2.*\)\. Say which in source\.bold",
+            r"2 files match \(.*echo-1.*echo-2.*\)\. Specify one in source\.bold",
         ),
     ],
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
     head, *lines = str(refusal.value).splitlines()
     assert "2 of 4 subjects cannot be used" in head
     assert "source.on_problem" in head
-    assert "S1-1-0001_aal.1D is not there" in lines[0]
+    assert "S1-1-0001_aal.1D does not exist" in lines[0]
     assert lines[1].startswith("  sub-04: ")
 
 
@@ -61,7 +61,7 @@ def test_those_without_a_file_can_be_left_out(source, tmp_path):
 
     assert len(study.files) == 3
     assert "sub-04" in study.names
-    assert "1 of 4 subjects cannot be used. They are left out." in study.notices[0]
+    assert "1 of 4 subjects cannot be used. They are excluded." in study.notices[0]
 
 
 @pytest.mark.parametrize("series", ["nowhere/{participant_id}.1D", "nowhere.npz"])

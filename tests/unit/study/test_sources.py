@@ -1,4 +1,4 @@
-"""Datasets of a user's own: everyone is enrolled, or named with what stands in the way."""
+"""The user's own datasets: every subject is enrolled, or listed with its problems."""
 
 import shutil
 
@@ -181,7 +181,7 @@ def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset
     assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
     assert len(enrolment.scans) == 8
     assert any(
-        "1 subjects are left out: the group is not part" in line for line in enrolment.notices
+        "1 subjects are excluded: the group is not part" in line for line in enrolment.notices
     )
 
 
@@ -193,7 +193,7 @@ def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
     assert enrolment.sites == ["COI", "HUH"]
     assert reasons(enrolment)["sub-KUT1"] == "site KUT lacks one of the groups"
     assert "sub-KUT1" not in enrolment.scans
-    assert any("site KUT is left out: it has no MDD" in line for line in enrolment.notices)
+    assert any("site KUT is excluded: it has no MDD" in line for line in enrolment.notices)
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_namesakes_in_a_shared_table_can_be_told_apart(settings, two_datasets, t
 
 
 def test_a_shared_table_without_sites_is_refused(settings, shared_table):
-    with pytest.raises(CohortError, match=r"column site is missing; .*give a table per site"):
+    with pytest.raises(CohortError, match=r"column site is missing; .*give one table per site"):
         enrol(settings, **shared_table, site_column="site")
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from notears_pfl.errors import DatasetError, SignalError
-from notears_pfl.study.srpbs import protocol_fields, with_meanings
+from notears_pfl.study.srpbs import protocol_fields, with_bids_codes
 from notears_pfl.study.srpbs_to_bids import ordered_volumes, run_sidecar, stacked
 
 SITE = {
@@ -45,7 +45,7 @@ def test_a_table_of_something_else_is_refused_with_its_rows():
 def test_codes_of_sex_and_hand_become_letters_and_others_stay():
     people = pd.DataFrame({"sex": ["1", "2", None], "hand": [1.0, 2.0, 0.0], "age": [1, 2, 3]})
 
-    meant = with_meanings(people)
+    meant = with_bids_codes(people)
 
     assert meant["sex"].tolist()[:2] == ["M", "F"]
     assert pd.isna(meant["sex"][2])
@@ -66,7 +66,7 @@ def test_volumes_are_sorted_by_number_not_by_text():
     [
         (["notes"], r"No volumes vol_\* among 1 files"),
         (["vol_1", "vol_4"], r"volumes \[2, 3\] are missing"),
-        (["vol_1", "vol_01"], "some numbers stand twice"),
+        (["vol_1", "vol_01"], "some numbers occur twice"),
     ],
 )
 def test_a_run_with_gaps_or_doubles_is_refused(names, message):

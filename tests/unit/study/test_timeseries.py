@@ -36,11 +36,14 @@ def test_any_other_shape_is_refused(rng, shape):
         (lambda s: s.iloc[:0], r"the series have no volumes"),
         (
             lambda s: s.assign(B=["#DIV/0!", *map(str, range(9))]),
-            r"1 selected regions have text where numbers were needed \(B; '#DIV/0!' in B\)",
+            r"1 selected regions contain text instead of numbers \(B; '#DIV/0!' in B\)",
         ),
-        (lambda s: s.astype(str), r"2 selected regions have text where numbers were needed"),
-        (lambda s: s.assign(D=np.nan), r"1 selected regions have missing or infinite values \(D\)"),
-        (lambda s: s.assign(B=1.0, D=2.0), r"2 selected regions do not vary \(B, D\)"),
+        (lambda s: s.astype(str), r"2 selected regions contain text instead of numbers"),
+        (
+            lambda s: s.assign(D=np.nan),
+            r"1 selected regions contain missing or infinite values \(D\)",
+        ),
+        (lambda s: s.assign(B=1.0, D=2.0), r"2 selected regions are constant \(B, D\)"),
     ],
 )
 def test_a_selected_region_must_be_there_finite_and_vary(rng, spoil, message):
