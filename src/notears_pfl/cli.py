@@ -60,7 +60,7 @@ def _federated(options: argparse.Namespace) -> int:
         raise FederatedError(msg)
 
     # Imported late: these modules need NVFLARE.
-    from notears_pfl.federated.study import read_federation
+    from notears_pfl.federated.federated_study import read_federation
 
     if options.action == "site":
         from notears_pfl.federated.engine import run_site

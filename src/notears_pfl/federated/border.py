@@ -6,10 +6,10 @@ from typing import Any
 
 from notears_pfl.errors import StorageError
 from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.message_kinds import KINDS, PREPARATIONS, check_answer, check_request
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
-from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.federated.site_rules import RefusedError, SiteRules
 from notears_pfl.model.federation import Site
 from notears_pfl.model.problem import Array
 from notears_pfl.model.selection import n_folds
@@ -23,7 +23,7 @@ CANNOT_START = "the site cannot start; its own log says why."
 CANNOT_RECORD = "the site cannot write its records (is its disk full?), so nothing leaves it."
 
 
-def refusal_of_all(reason: str) -> bytes:
+def unrecorded_refusal(reason: str) -> bytes:
     """Refusal of a bundle that is in no ledger: it reveals nothing about the site's data."""
     return encode(Message("refusal", -1, -1, (reason,)))
 
@@ -56,7 +56,7 @@ class Border:
             return self._handle(data)
         except StorageError:
             logger.exception("the ledger cannot be written")
-            return refusal_of_all(CANNOT_RECORD)
+            return unrecorded_refusal(CANNOT_RECORD)
 
     def _handle(self, data: bytes) -> bytes:
         try:
@@ -150,7 +150,7 @@ class Border:
                 self._D = D
                 site.begin(D, order, fold)
             case "step", (V, rho):
-                self._check_pull(site, rho)
+                self._check_rho(site, rho)
                 return site.step(V, rho)
             case "score", (W, fold):
                 self._check_fold(fold)
@@ -162,7 +162,7 @@ class Border:
             msg = f"fold {fold} does not exist; the site has {self._folds}."
             raise RefusedError(msg)
 
-    def _check_pull(self, site: Site, rho: float) -> None:
+    def _check_rho(self, site: Site, rho: float) -> None:
         """Refuse ρ outside the site's range, by itself and relative to the site's variances.
 
         A step depends on ρD alone: a small D could make up for a ρ within the range.

@@ -16,8 +16,8 @@ from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.engine import running, server_command, write_job
-from notears_pfl.federated.kits import certified_name, refuse_expired, settle_server
-from notears_pfl.federated.study import Federation, read_status
+from notears_pfl.federated.federated_study import Federation, read_status
+from notears_pfl.federated.kits import certified_name, refuse_expired, set_server_paths
 
 START_S = 120
 POLL_S = 0.3
@@ -36,15 +36,15 @@ def run_centre(kits: Path, federation: Federation, out: Path) -> None:
     it goes on from its state.
     """
     _refuse_other_centre(kits, federation)
-    _look_at_expiry(kits)
+    _check_expiry(kits)
     _refuse_taken_port(federation)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "state/server.log"
-    settle_server(kits / "server")
+    set_server_paths(kits / "server")
     with running(server_command(kits / "server"), {}, log) as server:
         session = _session(kits / "operator", federation, server, log)
         try:
-            _fit_until_done(session, federation, out, partial(_look_at_expiry, kits))
+            _fit_until_done(session, federation, out, partial(_check_expiry, kits))
         finally:
             session.close()
 
@@ -59,7 +59,7 @@ def _fit_until_done(
         look()
         late = _wait_for(session, sites, since, silent, federation.patience_s)
         if late:
-            sites, since, silent = remaining(federation, sites, late), 0.0, {}
+            sites, since, silent = sites_left(federation, sites, late), 0.0, {}
             continue
         _say(f"fitting with {', '.join(sites)}")
         began = time.monotonic()
@@ -80,7 +80,7 @@ def _fit_until_done(
             silent = {site: silent.get(site, fell_silent) for site in status["sites"]}
 
 
-def remaining(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
+def sites_left(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
     """Sites to go on with when some stay away, or the reason to stop."""
     left, named = [site for site in sites if site not in absent], ", ".join(absent)
     if federation.without == "stop":
@@ -170,7 +170,7 @@ def _refuse_other_centre(kits: Path, federation: Federation) -> None:
         raise FederatedError(msg)
 
 
-def _look_at_expiry(kits: Path) -> None:
+def _check_expiry(kits: Path) -> None:
     """Stop where the centre's kits have expired, and warn before; all kits end on the same day."""
     refuse_expired(kits / "operator", "client.crt")
     if warning := refuse_expired(kits / "server", "server.crt"):

@@ -17,9 +17,9 @@ from nvflare.fuel.f3.message import Message
 from notears_pfl.errors import FederatedError, PflError
 from notears_pfl.federated.courier import RETRY_S, SilentError
 from notears_pfl.federated.executor import SEAL, bundle_of
+from notears_pfl.federated.federated_study import Federation, fit_study, write_status
 from notears_pfl.federated.gate import CHANNEL, TOPIC
 from notears_pfl.federated.seal import KEY, Seal
-from notears_pfl.federated.study import Federation, fit_study, write_status
 
 # Until all have answered once: their processes are only starting, and what they answer before they
 # have logged in is lost.

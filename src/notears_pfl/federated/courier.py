@@ -10,8 +10,7 @@ import numpy as np
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
-from notears_pfl.federated.protocol import (
+from notears_pfl.federated.message_kinds import (
     PREPARATIONS,
     Kind,
     check_answer,
@@ -19,6 +18,7 @@ from notears_pfl.federated.protocol import (
     largest_weight,
     weights_diverge,
 )
+from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array, Order
 
@@ -28,7 +28,7 @@ Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 RETRY_S = 0.2
 MAX_LOSSES = 3
 # Series have unit scale: median variances that differ by this factor are worth mentioning.
-APART = 10.0
+VARIANCE_RATIO = 10.0
 
 # Arguments of a request, by the number of the site.
 Arguments = Mapping[int, tuple[Any, ...]]
@@ -158,14 +158,14 @@ class Courier:
                 self._largest[k] = largest_weight(answer[0], self._prepared[k]["begin"].values[0])
         return found
 
-    def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
+    def _step_terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
         """Terms of a site's step: V, ρ, D and its variances."""
         V, rho = values
         return V, rho, self._prepared[k]["begin"].values[0], self._variances[k]
 
     def _refuse_divergence(self, arguments: Arguments) -> None:
         """Stop before an honest site is blamed for weights that another site drove up."""
-        terms = {k: self._terms(k, values) for k, values in arguments.items()}
+        terms = {k: self._step_terms(k, values) for k, values in arguments.items()}
         if any(weights_diverge(V, D) for V, _, D, _ in terms.values()):
             foremost = max(self._largest, key=lambda k: self._largest[k])
             msg = (
@@ -238,7 +238,7 @@ class Courier:
             return None
         if last.kind == "refusal":
             reason = printable(" ".join(map(str, last.values)))
-            context = self._scales() if kind == "step" else ""
+            context = self._variance_hint() if kind == "step" else ""
             msg = f"site {name} refuses: {reason}{context} The state is saved."
             raise FederatedError(msg)
         due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
@@ -258,18 +258,18 @@ class Courier:
                 check_answer(asked, message.values[0], self._n_rois)
                 if asked == "step":
                     W, loss = message.values[0]
-                    check_step(W, loss, *self._terms(k, values))
+                    check_step(W, loss, *self._step_terms(k, values))
             except MessageError as error:
                 msg = f"site {name}: {printable(str(error))}. The state is saved."
                 raise MessageError(msg) from error
-        self._same_data(k, messages, expected)
+        self._refuse_changed_data(k, messages, expected)
         self._delivered[k] = max(m.basis for m in self._prepared[k].values())
         return last
 
-    def _scales(self) -> str:
+    def _variance_hint(self) -> str:
         """Compare the sites' variances, where one site may be the reason why another refuses."""
         medians = {self._names[k]: float(np.median(u)) for k, u in self._variances.items()}
-        if max(medians.values()) < APART * min(medians.values()):
+        if max(medians.values()) < VARIANCE_RATIO * min(medians.values()):
             return ""
         named = ", ".join(f"{site} {median:.3g}" for site, median in medians.items())
         return (
@@ -277,7 +277,9 @@ class Courier:
             f"{named}. Look at the site that is out of line."
         )
 
-    def _same_data(self, k: int, messages: Sequence[Message], expected: Sequence[str]) -> None:
+    def _refuse_changed_data(
+        self, k: int, messages: Sequence[Message], expected: Sequence[str]
+    ) -> None:
         """Refuse to continue with a site whose data have changed since the fit began."""
         if "plan" in expected and self._counts[k] is not None:
             found = messages[expected.index("plan")].values[0]

@@ -17,6 +17,7 @@ import psutil
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated import gate
+from notears_pfl.federated.federated_study import Federation, read_status
 from notears_pfl.federated.gate import SITE_FILE
 from notears_pfl.federated.kits import (
     CLASSES,
@@ -25,10 +26,9 @@ from notears_pfl.federated.kits import (
     certified_name,
     refuse_expired,
 )
-from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
+from notears_pfl.federated.site_rules import read_rules
 from notears_pfl.federated.statement import write_statement
-from notears_pfl.federated.study import Federation, read_status
 from notears_pfl.io.sidecars import write_json
 
 PACKAGE_PARENT = Path(__file__).parents[2]

@@ -20,13 +20,13 @@ from nvflare.fuel.f3.cellnet.utils import make_reply as make_cell_reply
 from nvflare.fuel.f3.message import Message
 
 from notears_pfl.errors import StorageError
-from notears_pfl.federated.border import CANNOT_RECORD, CANNOT_START, Border, refusal_of_all
+from notears_pfl.federated.border import CANNOT_RECORD, CANNOT_START, Border, unrecorded_refusal
 from notears_pfl.federated.gate import CHANNEL, SITE_FILE, TOPIC
 from notears_pfl.federated.ledger import Ledger
-from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.runs import LEDGER, record_run
-from notears_pfl.federated.seal import AUTHORITY, Examiner
+from notears_pfl.federated.run_records import LEDGER, record_run
+from notears_pfl.federated.seal import AUTHORITY, SealChecker
 from notears_pfl.federated.site_data import load_site
+from notears_pfl.federated.site_rules import read_rules
 from notears_pfl.federated.statement import write_statement
 
 SEAL = "notears_pfl_seal"
@@ -54,14 +54,14 @@ class SiteExecutor(Executor):
             # Only the simulator, on one machine, has no kits; its server runs the fit itself.
             self._centre = FQCN.ROOT_SERVER
         self._ledger: Ledger | None = None
-        self._examiner: Examiner | None = None
+        self._checker: SealChecker | None = None
         try:
             self._handle = self._opened(fl_ctx)
         except Exception as error:
             # NVFLARE would go on without us, and the centre would wait for an answer.
             self.log_exception(fl_ctx, "the site cannot answer")
             reason = CANNOT_RECORD if isinstance(error, StorageError) else CANNOT_START
-            self._handle = lambda _: refusal_of_all(reason)
+            self._handle = lambda _: unrecorded_refusal(reason)
         fl_ctx.get_engine().get_cell().register_request_cb(CHANNEL, TOPIC, self._answer)
 
     def _opened(self, fl_ctx: FLContext) -> Callable[[bytes], bytes]:
@@ -72,7 +72,7 @@ class SiteExecutor(Executor):
         self._ledger = Ledger(self._records / LEDGER, run)
         record_run(self._records, run, self._rules)
         if self._authority.exists():
-            self._examiner = Examiner(self._authority, self._rules.centre, self._site, run)
+            self._checker = SealChecker(self._authority, self._rules.centre, self._site, run)
         load = partial(load_site, self._rules, self._site)
         return Border(self._rules, load, self._ledger).handle
 
@@ -81,7 +81,7 @@ class SiteExecutor(Executor):
         bundle, seal = bundle_of(request), request.get_header(SEAL)
         with self._one_at_a_time:
             is_centre = request.get_header(MessageHeaderKey.ORIGIN) == self._centre
-            if not is_centre or (self._examiner and not self._examiner.accepts(seal, bundle)):
+            if not is_centre or (self._checker and not self._checker.accepts(seal, bundle)):
                 return make_cell_reply(CellReturnCode.UNAUTHENTICATED)
             return make_cell_reply(CellReturnCode.OK, body=self._handle(bundle))
 

@@ -56,8 +56,8 @@ from nvflare.private.fed.client.training_cmds import (
 
 from notears_pfl.errors import PflError
 from notears_pfl.federated.ledger import Ledger
-from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
+from notears_pfl.federated.site_rules import read_rules
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ FROM_CENTRE = {
     (STREAM_CHANNEL, STREAM_ERROR_TOPIC),
 }
 # So many refusals are recorded one by one.
-MOST = 1000
+RECORDED_SINGLY = 1000
 # Mark of a message that came over one of the site's own loopback connections.
 INSIDE = "notears_pfl_inside"
 # Names of jobs become names of folders.
@@ -110,15 +110,15 @@ def is_allowed(here: str, is_inside: bool, message: Message) -> bool:
     asker = FQCN.split(str(message.get_header(MessageHeaderKey.ORIGIN, "")))[0]
     if is_inside and asker == FQCN.split(here)[0]:
         return True
-    return asker == FQCN.ROOT_SERVER and _is_of_a_fit(message)
+    return asker == FQCN.ROOT_SERVER and _is_fit_request(message)
 
 
-def _is_of_a_fit(message: Message) -> bool:
+def _is_fit_request(message: Message) -> bool:
     channel, topic = _asked_for(message)
     return not {(channel, topic), (channel, ANY)}.isdisjoint(FROM_CENTRE)
 
 
-def is_of_a_job(message: Message) -> bool:
+def is_job_request(message: Message) -> bool:
     """Whether an administrative request is about one job, and of whom it may come from.
 
     The centre starts, follows and ends jobs; how its job is, only the site's own process says.
@@ -169,7 +169,7 @@ def close_gate(record: Record) -> None:
         receive(cell, endpoint, connection, message)
 
     def guarded_dispatch(agent: Any, request: Message) -> Message:
-        if is_of_a_job(request) and request.payload.topic in agent.processors:
+        if is_job_request(request) and request.payload.topic in agent.processors:
             return dispatch(agent, request)
         _refuse(record, request, str(getattr(request.payload, "topic", "unreadable")))
         return new_cell_message({}, error_reply("refused"))
@@ -197,8 +197,8 @@ def _refuse(record: Record, message: Message, what: str) -> None:
 class Refusals:
     """Records refusals in the site's ledger; one that cannot be recorded is refused all the same.
 
-    From ``MOST`` on, only every doubling of their number is recorded and logged: a flood of
-    requests must not fill the site's disk.
+    After ``RECORDED_SINGLY`` refusals, only every doubling of their number is recorded and logged,
+    so that a flood of requests cannot fill the site's disk.
     """
 
     def __init__(self) -> None:
@@ -209,13 +209,13 @@ class Refusals:
         with self._lock:
             self._count += 1
             n = self._count
-            if n > MOST and n & (n - 1):
+            if n > RECORDED_SINGLY and n & (n - 1):
                 return
             logger.warning("refused %r to %r (%d refused so far)", what[:80], asker[:80], n)
             try:
                 rules = read_rules(os.environ[SITE_FILE])
                 ledger = Ledger(rules.records / LEDGER, run)
-                ledger.refuse(asker, what, size, f" ({n} so far)" if n > MOST else "")
+                ledger.refuse(asker, what, size, f" ({n} so far)" if n > RECORDED_SINGLY else "")
                 ledger.close()
             except PflError:
                 logger.exception("a refusal could not be recorded")

@@ -26,7 +26,7 @@ from nvflare.lighter.provision import prepare_project
 from nvflare.lighter.provisioner import Provisioner
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.federated.study import Federation
+from notears_pfl.federated.federated_study import Federation
 from notears_pfl.io.sidecars import write_json
 
 ORGANISATION = "notears_pfl"
@@ -86,7 +86,7 @@ def provision(federation: Federation, out: Path) -> None:
             msg = "the start-up kits could not be made; NVFLARE says why above."
             raise FederatedError(msg)
         made = Path(folder) / federation.name
-        _forget_keys(made / "state/cert.json")
+        _remove_private_keys(made / "state/cert.json")
         places = {
             made / "prod_00" / federation.host: "centre/server",
             made / "prod_00" / operator_name(federation): "centre/operator",
@@ -106,7 +106,7 @@ def provision(federation: Federation, out: Path) -> None:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def _forget_keys(path: Path) -> None:
+def _remove_private_keys(path: Path) -> None:
     """Remove the private keys of all kits from what the authority keeps: it needs none of them."""
     state = json.loads(path.read_text())
     for kept in state.values():
@@ -134,7 +134,7 @@ def _restrict(kit: Path, role: str) -> None:
     write_json(resources, local / "resources.json")
 
 
-def settle_server(kit: Path) -> None:
+def set_server_paths(kit: Path) -> None:
     """Have a server keep its files in its own folder, wherever that was moved to."""
     path = kit / "local/resources.json"
     resources, home = json.loads(path.read_text()), kit.resolve()

@@ -20,7 +20,7 @@ CUT = "cut off"
 PLAIN = frozenset(string.ascii_letters + string.digits + "._-/@")
 
 
-class GrowingTable:
+class AppendOnlyTable:
     """A table of text in a file that only grows, line by line, also from several processes.
 
     A line that a full disk cut off is marked as such before the next one: readers leave it out.
@@ -61,7 +61,7 @@ class GrowingTable:
         return StorageError(msg)
 
 
-def read_growing(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+def read_append_only(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     """Read whole lines, as text; ``attrs["cut_off"]`` counts those that a full disk cut off."""
     _, *lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     rows = [line.split("\t") for line in lines if line]
@@ -84,7 +84,7 @@ class Ledger:
     """
 
     def __init__(self, path: Path, run: str) -> None:
-        self._table, self._run = GrowingTable(path, COLUMNS), run
+        self._table, self._run = AppendOnlyTable(path, COLUMNS), run
 
     def write(self, direction: str, group: str, message: Message, kind: str, size: int) -> None:
         """Write one message down; ``kind`` is that of the request that an answer answers."""
@@ -103,7 +103,7 @@ class Ledger:
 
 def read_ledger(path: str | Path) -> pd.DataFrame:
     """Read a ledger; ``attrs["cut_off"]`` counts the lines that a full disk cut off."""
-    table = read_growing(path, COLUMNS)
+    table = read_append_only(path, COLUMNS)
     return table.astype({"round": int, "bytes": int})
 
 

@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 
 KEY, CERTIFICATE, AUTHORITY = "server.key", "server.crt", "rootCA.pem"
 # What a seal that is none may raise.
-FALSE = (InvalidSignature, ValueError, TypeError, LookupError, AttributeError)
+INVALID = (InvalidSignature, ValueError, TypeError, LookupError, AttributeError)
 
 
 class Seal:
@@ -42,7 +42,7 @@ class Seal:
         return [self._certificate, signed, signature]
 
 
-class Examiner:
+class SealChecker:
     """Tells at a site whether its centre sealed a bundle of this run, and for the first time."""
 
     def __init__(self, authority: Path, centre: str, site: str, run: str) -> None:
@@ -59,7 +59,7 @@ class Examiner:
             is_due = run == self._run and digests[self._site] == _digest(bundle)
             if not is_due or number <= self._last:
                 return False
-        except FALSE:
+        except INVALID:
             return False
         self._last = number
         return True

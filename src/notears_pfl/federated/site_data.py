@@ -11,8 +11,8 @@ import pandas as pd
 
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.privacy import Noise, cached_moments
-from notears_pfl.federated.rules import RefusedError, SiteRules
-from notears_pfl.federated.runs import refuse_second_look, run_without_noise
+from notears_pfl.federated.run_records import refuse_changed_release, run_without_noise
+from notears_pfl.federated.site_rules import RefusedError, SiteRules
 from notears_pfl.io.atomic import one_at_a_time
 from notears_pfl.io.networks import check_cohort, read_discovery_series
 from notears_pfl.io.series_files import series_path
@@ -73,10 +73,10 @@ def _exact_site(
 ) -> Site:
     """Site without noise, with folds if their parts are large enough."""
     release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
-    refuse_second_look(rules.records, plan["group"], release)
+    refuse_changed_release(rules.records, plan["group"], release)
     whole = site_from_samples(x, demean=demean)
     folds, lengths = n_folds([whole.describe()]), [len(table) for table in series.values()]
-    if subjects_of_a_part(lengths, folds) >= rules.minimum_fold_subjects:
+    if subjects_per_fold(lengths, folds) >= rules.minimum_fold_subjects:
         return whole
     return Site(second_moments(x, demean=demean))
 
@@ -98,7 +98,7 @@ def _private_moments(
     return cached_moments(parts, noise, _release(plan, parts), path)
 
 
-def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
+def subjects_per_fold(lengths: Sequence[int], folds: int) -> float:
     """Subjects in the smallest of ``folds`` parts of series of these lengths, one after another.
 
     A part counts as many subjects as if each had the share of the largest one: a long series

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from notears_pfl.federated.ledger import REFUSED, read_ledger, totals
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.runs import LEDGER, RunRules, read_runs
+from notears_pfl.federated.run_records import LEDGER, RunRules, read_runs
 from notears_pfl.io.atomic import whole_file
 
 MEANINGS = {

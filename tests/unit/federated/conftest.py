@@ -9,9 +9,9 @@ from notears_pfl.federated.border import Border
 from notears_pfl.federated.courier import Courier
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.ledger import Ledger
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.federated.site_rules import SiteRules
 from notears_pfl.model.federation import site_from_samples
 
 

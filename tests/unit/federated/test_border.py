@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.message_kinds import KINDS, PREPARATIONS
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.protocol import KINDS, PREPARATIONS
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.site_rules import SiteRules
 from notears_pfl.model.federation import Site
 
 D, V = np.ones(8), np.zeros((8, 8))

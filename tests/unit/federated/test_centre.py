@@ -8,7 +8,7 @@ import pytest
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated import centre
-from notears_pfl.federated.simulation import simulated_federation
+from notears_pfl.federated.simulated_federation import simulated_federation
 
 
 class Session:

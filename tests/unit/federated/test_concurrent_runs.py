@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from notears_pfl.federated import privacy, runs
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.rules import RefusedError, read_rules
+from notears_pfl.federated import privacy, run_records
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.site_data import load_site
+from notears_pfl.federated.site_rules import RefusedError, read_rules
 
 ROIS = ["A", "B", "C"]
 NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
@@ -47,7 +47,7 @@ def site_file(tmp_path, rng):
 
 def answer(site_file, start, rois, out):
     """Load the site as one run of several that begin at once, each slow where they may meet."""
-    draw, write = privacy.private_moments, runs.whole_file
+    draw, write = privacy.private_moments, run_records.whole_file
 
     def slowly(step):
         def slow(*arguments):
@@ -56,7 +56,7 @@ def answer(site_file, start, rois, out):
 
         return slow
 
-    privacy.private_moments, runs.whole_file = slowly(draw), slowly(write)
+    privacy.private_moments, run_records.whole_file = slowly(draw), slowly(write)
     plan = {"group": "MDD", "rois": rois, "scale": "subject", "estimator": {}}
     rules = read_rules(site_file)
     start.wait()

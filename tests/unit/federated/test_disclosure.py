@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
+from notears_pfl.federated.message_kinds import PREPARATIONS
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.privacy import Noise, private_moments
-from notears_pfl.federated.protocol import PREPARATIONS
 from notears_pfl.federated.site_data import LoadedSite
 from notears_pfl.model.federation import Site, site_from_samples
 from notears_pfl.model.problem import Moments, second_moments

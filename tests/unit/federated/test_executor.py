@@ -18,7 +18,7 @@ from notears_pfl.federated.seal import AUTHORITY
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
-    executor._examiner = None
+    executor._checker = None
     executor._centre, executor._handle = "server.run-1", hospitals.borders["S0"].handle
     return executor
 
@@ -54,7 +54,7 @@ def test_nobody_else_is_answered(executor, hospitals, origin):
 
 def test_who_only_claims_to_be_the_centre_is_not_answered(executor, hospitals):
     plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
-    executor._examiner = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
+    executor._checker = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
 
     forged = executor._answer(asked("server.run-1", plan, "T"))
     genuine = executor._answer(asked("server.run-1", plan, "S"))

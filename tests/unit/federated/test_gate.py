@@ -20,7 +20,7 @@ from nvflare.utils.job_launcher_utils import generate_client_command
 
 from notears_pfl.federated import gate
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
 
 JOB = "0a761c9c-f44c-404c-9f3d-5ef4d37f8779"
 # How NVFLARE receives, dispatches and starts, as read when the gate was written. Where one of these
@@ -116,14 +116,14 @@ def test_jobs_are_the_centres_and_their_state_is_the_sites(origin, topic, job, e
     if job:
         request.payload.set_header("job_id", job)
 
-    assert gate.is_of_a_job(request) is expected
+    assert gate.is_job_request(request) is expected
 
 
 def test_an_administrative_request_that_is_none_is_refused():
     request = asked("server", "admin", "admin")
     request.payload = {"topic": "sys.shell"}
 
-    assert not gate.is_of_a_job(request)
+    assert not gate.is_job_request(request)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_refusal_is_recorded_in_plain_signs(refusals, tmp_path):
 
 
 def test_a_flood_of_requests_does_not_fill_the_disk(refusals, tmp_path, monkeypatch):
-    monkeypatch.setattr(gate, "MOST", 10)
+    monkeypatch.setattr(gate, "RECORDED_SINGLY", 10)
 
     for _ in range(1100):
         refusals("server", "", "sys.shell", 5)

@@ -14,7 +14,7 @@ from notears_pfl.federated import kits as kits_module
 from notears_pfl.federated.centre import run_centre
 from notears_pfl.federated.engine import run_site
 from notears_pfl.federated.kits import provision, refuse_expired
-from notears_pfl.federated.simulation import simulated_federation, write_site_files
+from notears_pfl.federated.simulated_federation import simulated_federation, write_site_files
 
 FEDERATION = simulated_federation(["S0", "S1"], ["G"], ["A", "B"], "subject", {})
 

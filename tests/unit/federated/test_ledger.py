@@ -12,7 +12,7 @@ from notears_pfl.federated import ledger as ledgers
 from notears_pfl.federated.border import CANNOT_RECORD
 from notears_pfl.federated.ledger import Ledger, read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.runs import read_runs, record_run
+from notears_pfl.federated.run_records import read_runs, record_run
 from notears_pfl.federated.statement import write_statement
 
 WEIGHTS = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))

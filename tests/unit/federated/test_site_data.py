@@ -8,11 +8,11 @@ import yaml
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.errors import ConfigError, FederatedError, TableError
 from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.message_kinds import KINDS, check_answer
 from notears_pfl.federated.messages import Message
-from notears_pfl.federated.protocol import KINDS, check_answer
-from notears_pfl.federated.rules import RefusedError, read_rules
-from notears_pfl.federated.runs import LEDGER, record_run
-from notears_pfl.federated.site_data import load_site, subjects_of_a_part
+from notears_pfl.federated.run_records import LEDGER, record_run
+from notears_pfl.federated.site_data import load_site, subjects_per_fold
+from notears_pfl.federated.site_rules import RefusedError, read_rules
 
 ROIS = ["A", "B", "C"]
 PLAN = {"group": "MDD", "rois": ["A", "C"], "scale": "subject", "estimator": {}}
@@ -102,7 +102,7 @@ def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_fo
     ],
 )
 def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
-    assert subjects_of_a_part(lengths, 3) == pytest.approx(expected)
+    assert subjects_per_fold(lengths, 3) == pytest.approx(expected)
 
 
 def test_a_site_of_another_name_has_no_subjects(site_file):

@@ -8,7 +8,7 @@ import pytest
 from notears_pfl.federated.ledger import Ledger, read_ledger
 from notears_pfl.federated.messages import Message
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.runs import LEDGER, record_run
+from notears_pfl.federated.run_records import LEDGER, record_run
 from notears_pfl.federated.statement import write_statement
 
 WEIGHTS = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))

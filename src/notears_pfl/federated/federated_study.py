@@ -8,7 +8,7 @@ from typing import Any
 
 from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.rules import naming_settings, read_rois, read_yaml, refuse_alike
+from notears_pfl.federated.site_rules import errors_naming, read_rois, read_yaml, refuse_alike
 from notears_pfl.io.networks import write_fit
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.model.estimator import NotearsPFL
@@ -55,7 +55,7 @@ def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
 def read_federation(path: str | Path) -> Federation:
     """Read the file of a federated study."""
     content = read_yaml(path, "federation.schema.yaml")
-    with naming_settings(path):
+    with errors_naming(path):
         return federation_from(content, Path(path).resolve().parent)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from notears_pfl.federated import protocol
-from notears_pfl.federated.protocol import check_step
+from notears_pfl.federated import message_kinds
+from notears_pfl.federated.message_kinds import check_step
 from notears_pfl.model.federation import site_from_samples
 
 
@@ -13,7 +13,7 @@ from notears_pfl.model.federation import site_from_samples
 @pytest.mark.parametrize("rho", [1e-3, 0.1, 10.0])
 def test_a_step_does_no_worse_than_no_weights(rng, monkeypatch, ordered, size, rho):
     """With no slack but for rounding, and with nearly collinear ROIs."""
-    monkeypatch.setattr(protocol, "SLACK", 1 + 1e-9)
+    monkeypatch.setattr(message_kinds, "SLACK", 1 + 1e-9)
     x = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
     x[:, 5] = x[:, 4] + 1e-6 * x[:, 5]
     site, D = site_from_samples(x, demean=True), rng.uniform(0.1, 10.0, size=6)

@@ -17,16 +17,16 @@ import yaml
 from notears_pfl import NotearsPFL
 from notears_pfl.cli import main
 from notears_pfl.errors import ConfigError, FederatedError
-from notears_pfl.federated.centre import remaining, run_centre
+from notears_pfl.federated.centre import run_centre, sites_left
+from notears_pfl.federated.federated_study import fit_study, read_federation
 from notears_pfl.federated.kits import provision
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.federated.rules import SCHEMAS, read_rules
-from notears_pfl.federated.simulation import (
+from notears_pfl.federated.simulated_federation import (
     largest_differences,
     simulated_federation,
     write_site_files,
 )
-from notears_pfl.federated.study import fit_study, read_federation
+from notears_pfl.federated.site_rules import SCHEMAS, read_rules
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.schema import read_schema
 from notears_pfl.io.sidecars import read_sidecar
@@ -181,11 +181,11 @@ def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():
     agreed = simulated_federation(["A", "B", "C"], ["G"], ["R0", "R1"], "subject", {})
 
     with pytest.raises(FederatedError, match=r"B stayed away .* The state is saved"):
-        remaining(agreed, ["A", "B", "C"], ["B"])
+        sites_left(agreed, ["A", "B", "C"], ["B"])
     going_on = replace(agreed, without="continue")
-    assert remaining(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
+    assert sites_left(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
     with pytest.raises(FederatedError, match="1 sites left are fewer than"):
-        remaining(going_on, ["A", "B", "C"], ["A", "B"])
+        sites_left(going_on, ["A", "B", "C"], ["A", "B"])
 
 
 def test_the_command_says_what_is_missing(federation, capsys, monkeypatch):

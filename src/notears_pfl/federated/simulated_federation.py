@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.study import Federation
+from notears_pfl.federated.federated_study import Federation
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.io.atomic import whole_file
 
 # Far wider than the estimator needs: the simulation shows the border, not a hospital's choice.

@@ -22,7 +22,7 @@ ROI: Schema = {
     },
 }
 # Of allow.minimum_fold_subjects, as the schema says.
-LEAST_PART = 5
+MINIMUM_FOLD_SUBJECTS = 5
 
 
 class RefusedError(FederatedError):
@@ -120,7 +120,7 @@ def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def naming_settings(path: str | Path) -> Iterator[None]:
+def errors_naming(path: str | Path) -> Iterator[None]:
     """Put the file's name before a refusal of what it says."""
     try:
         yield
@@ -143,7 +143,7 @@ def read_rules(path: str | Path) -> SiteRules:
     """Read a site's file; paths in it start at its folder."""
     content = read_yaml(path, "site.schema.yaml")
     folder, allow = Path(path).resolve().parent, content["allow"]
-    with naming_settings(path):
+    with errors_naming(path):
         refuse_alike("groups", allow["groups"])
     for name in ("lambda", "kappa", "rho"):
         if allow[name][0] > allow[name][1]:
@@ -158,7 +158,7 @@ def read_rules(path: str | Path) -> SiteRules:
         rois=read_rois(allow["rois"], folder),
         scales=tuple(allow["scales"]),
         minimum_subjects=allow["minimum_subjects"],
-        minimum_fold_subjects=allow.get("minimum_fold_subjects", LEAST_PART),
+        minimum_fold_subjects=allow.get("minimum_fold_subjects", MINIMUM_FOLD_SUBJECTS),
         ranges={name: (allow[name][0], allow[name][1]) for name in ("lambda", "kappa", "rho")},
         messages=tuple(allow["messages"]),
         noise=Noise(**content["noise"]) if "noise" in content else None,

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from notears_pfl.federated.ledger import GrowingTable, read_growing, read_ledger
+from notears_pfl.federated.ledger import AppendOnlyTable, read_append_only, read_ledger
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.rules import RefusedError, SiteRules
+from notears_pfl.federated.site_rules import RefusedError, SiteRules
 from notears_pfl.io.atomic import whole_file
 
 LEDGER, RUNS = "ledger.tsv", "runs.tsv"
 NOISE = ("epsilon", "delta", "clip")
 COLUMNS = ("run", "centre", "minimum_subjects", "minimum_fold_subjects", *NOISE)
 # Answers that are computed from the series.
-TELLING = ("describe", "step", "score")
+REVEALING = ("describe", "step", "score")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def record_run(folder: Path, run: str, rules: SiteRules) -> None:
     noise = rules.noise
     strength = (noise.epsilon, noise.delta, noise.clip) if noise else ("", "", "")
     cells = (run, rules.centre, rules.minimum_subjects, rules.minimum_fold_subjects, *strength)
-    table = GrowingTable(folder / RUNS, COLUMNS)
+    table = AppendOnlyTable(folder / RUNS, COLUMNS)
     table.append(cells)
     table.close()
 
@@ -39,14 +39,14 @@ def read_runs(folder: Path) -> dict[str, list[RunRules]]:
     """Rules by run; a site that was started again in a run may have more than one."""
     runs: dict[str, list[RunRules]] = {}
     if (folder / RUNS).exists():
-        table = read_growing(folder / RUNS, COLUMNS)
+        table = read_append_only(folder / RUNS, COLUMNS)
         for run, centre, least, least_part, *strength in table.to_numpy().tolist():
             noise = Noise(*map(float, strength)) if strength[0] else None
             runs.setdefault(run, []).append(RunRules(centre, int(least), int(least_part), noise))
     return runs
 
 
-def refuse_second_look(folder: Path, group: str, release: str) -> None:
+def refuse_changed_release(folder: Path, group: str, release: str) -> None:
     """Refuse to tell of a group again with other ROIs, another scale or other data.
 
     Each subject is scaled by its own series of the ROIs asked for, so that other ROIs weigh the
@@ -74,7 +74,7 @@ def run_without_noise(folder: Path, group: str) -> str | None:
     if not (folder / LEDGER).exists():
         return None
     ledger, runs = read_ledger(folder / LEDGER), read_runs(folder)
-    told = ledger[(ledger["direction"] == "out") & ledger["kind"].isin(TELLING)]
+    told = ledger[(ledger["direction"] == "out") & ledger["kind"].isin(REVEALING)]
     for run in told.loc[told["group"] == group, "run"].unique():
         recorded = runs.get(run, [])
         if not recorded or not all(rules.noise for rules in recorded):
