@@ -49,19 +49,19 @@ def test_a_bundle_is_answered_message_by_message(border, hospitals):
     [
         ("step", (np.full((8, 8), np.nan), 0.5), "V must be finite"),
         ("step", (np.zeros((9, 9)), 0.5), r"V must have shape \(8, 8\); found \(9, 9\)"),
-        ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be numbers"),
+        ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be a number or an array of float64"),
         ("step", (V, 1e-9), "rho must be from 0.01 to 10 here; found 1e-09"),
         ("step", (V, -1.0), "rho must be positive"),
         ("step", (V, 10**400), "rho must be finite"),
-        ("step", (V,), "its 1 values are not those of its kind"),
+        ("step", (V,), "its 1 values do not match its kind"),
         ("begin", (0 * D, None, None), "D must be positive"),
-        ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of 8 ROIs once"),
-        ("begin", (D, None, -1), "fold must be a whole number"),
-        ("split", (10**6,), "folds must be a whole number from 2 to 100"),
-        ("split", (4,), "this site has 3 folds, and no other number is allowed; found 4"),
-        ("begin", (D, None, 0), "fold 0 does not exist; the site has 0"),
-        ("score", (V, 3), "fold 3 does not exist; the site has 0"),
-        ("score", (V, 0.5), "fold must be a whole number"),
+        ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of the 8 ROIs once"),
+        ("begin", (D, None, -1), "fold must be an integer"),
+        ("split", (10**6,), "folds must be an integer from 2 to 100"),
+        ("split", (4,), "this site allows 3 folds and no other number; found 4"),
+        ("begin", (D, None, 0), "fold 0 does not exist; this site has 0 folds"),
+        ("score", (V, 3), "fold 3 does not exist; this site has 0 folds"),
+        ("score", (V, 0.5), "fold must be an integer"),
         ("samples", (), "messages of kind 'samples' are not allowed here"),
         ("__init__", (), "messages of kind '__init__' are not allowed here"),
     ],
@@ -97,11 +97,11 @@ def test_a_kind_that_the_site_does_not_allow_is_refused(hospitals):
     [
         ({"group": "BPD"}, "group 'BPD' is not allowed here (MDD, HC)"),
         ({"rois": ["R0", "R1", "R99"]}, "ROIs R99 (1 in all) are not allowed here"),
-        ({"rois": ["R0", "R0"]}, "at least two ROIs, each once"),
+        ({"rois": ["R0", "R0"]}, "at least two ROIs, without duplicates"),
         ({"scale": "roi"}, "scale 'roi' is not allowed here (subject)"),
         ({"estimator": {"lambda2": 9.0}}, "lambda2 must be from 0 to 5 here; found 9.0"),
         ({"estimator": {"kappa": "high"}}, "kappa must be from 0 to 4 here; found 'high'"),
-        ({"extra": 1}, "not those of its kind"),
+        ({"extra": 1}, "do not match its kind"),
     ],
 )
 def test_a_plan_beyond_the_agreement_is_refused(hospitals, change, reason):
@@ -126,7 +126,7 @@ def test_an_unexpected_failure_tells_the_centre_nothing(hospitals, border, monke
 
     (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
 
-    assert answer.values == ("the site failed to answer; its own log says why.",)
+    assert answer.values == ("the site failed to answer; see the site's log.",)
 
 
 def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
@@ -183,7 +183,7 @@ def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
 def test_a_step_of_a_new_plan_needs_its_own_begin(border, hospitals):
     answers = ask(border, Message("plan", 1, 3, (hospitals.plan,)), Message("step", 1, 3, (V, 0.5)))
 
-    assert answers[-1].values == ("a step needs 'begin' before it.",)
+    assert answers[-1].values == ("'step' was requested before 'begin'.",)
 
 
 def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospitals):

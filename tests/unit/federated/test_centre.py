@@ -54,7 +54,7 @@ def jobs(monkeypatch, tmp_path):
 def test_a_site_that_is_heard_of_but_never_answers_ends_the_patience(agreed, jobs, tmp_path):
     run = jobs(never="B")
 
-    with pytest.raises(FederatedError, match=r"B stayed away for 0\.3 s\. The state is saved"):
+    with pytest.raises(FederatedError, match=r"B did not answer for 0\.3 s\. The state is saved"):
         centre._fit_until_done(Session("ABC"), agreed, tmp_path)
 
     assert 2 <= len(run) <= 10
@@ -72,7 +72,7 @@ def test_the_centre_goes_on_without_a_site_that_never_answers_if_so_agreed(agree
 def test_patience_starts_anew_whenever_the_fit_got_further(agreed, jobs, tmp_path):
     run = jobs(never="B", progress=lambda n: min(n, 12))
 
-    with pytest.raises(FederatedError, match="B stayed away"):
+    with pytest.raises(FederatedError, match="B did not answer"):
         centre._fit_until_done(Session("ABC"), agreed, tmp_path)
 
     assert len(run) > 12
@@ -91,7 +91,7 @@ def test_patience_of_a_site_that_is_left_out_is_not_taken_from_the_next(agreed, 
 def test_a_site_that_is_away_ends_the_patience(agreed, jobs, tmp_path):
     run = jobs()
 
-    with pytest.raises(FederatedError, match=r"A, C stayed away for 0\.3 s"):
+    with pytest.raises(FederatedError, match=r"A, C did not answer for 0\.3 s"):
         centre._fit_until_done(Session("ABC", away="AC"), agreed, tmp_path)
 
     assert run == []

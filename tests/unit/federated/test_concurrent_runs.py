@@ -94,4 +94,4 @@ def test_of_two_looks_at_once_one_is_refused(site_file, tmp_path):
     answered, refused = (sorted(tmp_path.glob(f"[01].{end}")) for end in ("npy", "refused"))
     assert len(answered) == 1
     assert len(refused) == 1
-    assert "was answered for before, with other ROIs" in refused[0].read_text()
+    assert "has already answered about group 'MDD' with different ROIs" in refused[0].read_text()

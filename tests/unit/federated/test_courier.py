@@ -149,7 +149,7 @@ def test_a_site_that_comes_back_with_other_data_is_refused(hospitals):
     hospitals.samples[1] = hospitals.samples[1][:-7]
     hospitals.start("S1")
 
-    with pytest.raises(FederatedError, match="S1 brings other data than at the start"):
+    with pytest.raises(FederatedError, match="site S1: its data have changed since the fit began"):
         fitted(hospitals.courier())
 
 
@@ -220,12 +220,12 @@ def poisoned(change):
         (poisoned(lambda r, b, W, f: (r, b, ((W, 1e308),))), "loss is larger than"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, -1e9),))), "loss is larger than"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, 10**400),))), "loss must be finite"),
-        (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be numbers"),
-        (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str is not what it asks for"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be a number"),
+        (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str does not match the request"),
         (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
-        (lambda data: data + b"\x00", "no message can be read"),
-        (lambda data: b"", "answers were due; found others"),
-        (lambda data: encode(Message("lost", 0, 0)), "lost it every time"),
+        (lambda data: data + b"\x00", "not a valid message"),
+        (lambda data: b"", "the reply does not hold the expected answers"),
+        (lambda data: encode(Message("lost", 0, 0)), "lost its state each time"),
     ],
 )
 def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, reason):

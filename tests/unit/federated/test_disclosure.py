@@ -140,7 +140,7 @@ def test_folds_that_single_subjects_out_are_refused(border):
 
     assert [n for n, answer in answers.items() if answer.kind == "answer"] == [3]
     assert answers[21].kind == "refusal"
-    assert "no other number is allowed; found 21" in answers[21].values[0]
+    assert "allows 3 folds and no other number; found 21" in answers[21].values[0]
 
 
 def test_agreed_messages_tell_sums_over_thirds_and_nothing_smaller(border, hospitals):

@@ -101,7 +101,7 @@ def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, conten
 
     ((answer, _),) = decode(bundle_of(reply))
     assert answer.kind == "refusal"
-    assert answer.values == ("the site cannot start; its own log says why.",)
+    assert answer.values == ("the site cannot start; see the site's log.",)
 
 
 @pytest.mark.parametrize(

@@ -180,11 +180,11 @@ def test_the_schema_has_the_estimators_settings():
 def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():
     agreed = simulated_federation(["A", "B", "C"], ["G"], ["R0", "R1"], "subject", {})
 
-    with pytest.raises(FederatedError, match=r"B stayed away .* The state is saved"):
+    with pytest.raises(FederatedError, match=r"B did not answer .* The state is saved"):
         sites_left(agreed, ["A", "B", "C"], ["B"])
     going_on = replace(agreed, without="continue")
     assert sites_left(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
-    with pytest.raises(FederatedError, match="1 sites left are fewer than"):
+    with pytest.raises(FederatedError, match=r"sites left \(1\) is below waiting.minimum_sites"):
         sites_left(going_on, ["A", "B", "C"], ["A", "B"])
 
 
@@ -201,7 +201,7 @@ def test_the_command_refuses_a_folder_that_is_no_kit(federation, capsys, tmp_pat
     code = main(["federated", "centre", str(tmp_path), str(federation()), str(tmp_path / "out")])
 
     assert code == 1
-    assert "no such certificate. Name the folder of a start-up kit." in capsys.readouterr().err
+    assert "no such certificate. Give the folder of a start-up kit." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,9 @@ def test_a_centre_whose_port_is_taken_says_so_before_it_starts(federation, tmp_p
         agreed = read_federation(federation(centre={"host": "localhost", "port": port}))
         provision(agreed, tmp_path / "kits")
 
-        with pytest.raises(FederatedError, match=f"localhost:{port}: another program answers"):
+        with pytest.raises(
+            FederatedError, match=f"localhost:{port}: another program already uses this port"
+        ):
             run_centre(tmp_path / "kits/centre", agreed, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()

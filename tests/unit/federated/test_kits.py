@@ -89,7 +89,7 @@ def test_a_kit_is_warned_of_from_thirty_days_before_it_ends(kits):
 
     day = expire(kits, "sites/S0", "client.crt", days=29.5)
     warning = refuse_expired(kits / "sites/S0", "client.crt")
-    assert f"the kit of S0 expires on {day}, in 29 days. Provision anew" in warning
+    assert f"the kit of S0 expires on {day}, in 29 days. Provision new kits" in warning
 
 
 def test_an_expired_kit_is_named_at_the_site(kits, tmp_path):

@@ -33,10 +33,10 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
     courier = hospitals.courier()
     hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
 
-    with pytest.raises(FederatedError, match=r"S1 .*\. Look at the site that is out of line") as no:
+    with pytest.raises(FederatedError, match=r"S1 .*\. Check the site that stands out") as no:
         fitted(courier)
 
-    assert "Their medians differ: S0 " in str(no.value)
+    assert "their medians differ: S0 " in str(no.value)
 
 
 @pytest.mark.parametrize("step", [0.9, 1.9])
@@ -67,8 +67,8 @@ def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospita
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"n": 10**30}, "n must be a whole number from 2 to 1000000000"),
-        ({"n": 80.0}, "n must be a whole number"),
+        ({"n": 10**30}, "n must be an integer from 2 to 1000000000"),
+        ({"n": 80.0}, "n must be an integer"),
         ({"has_samples": "yes"}, "has_samples must be true or false"),
         ({"has_samples": 1}, "has_samples must be true or false"),
     ],
@@ -84,14 +84,14 @@ def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, rea
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ({"subjects": 2.5}, "subjects must be a whole number"),
-        ({"subjects": True}, "subjects must be a whole number"),
-        ({"samples": 10**12}, "samples must be a whole number"),
+        ({"subjects": 2.5}, "subjects must be an integer"),
+        ({"subjects": True}, "subjects must be an integer"),
+        ({"samples": 10**12}, "samples must be an integer"),
         ({"effective_samples": 1e300}, "effective_samples must be at most"),
-        ({"noise": "\x1b[2J"}, "noise must be nothing, or its epsilon"),
-        ({"noise": {"epsilon": 1.0}}, "noise must be nothing, or its epsilon"),
+        ({"noise": "\x1b[2J"}, "noise must be absent, or give epsilon"),
+        ({"noise": {"epsilon": 1.0}}, "noise must be absent, or give epsilon"),
         ({"noise": {"epsilon": "a", "delta": 0.1, "clip": 1.0}, "effective_samples": None},
-         "epsilon must be numbers"),
+         "epsilon must be a number"),
         ({"noise": {"epsilon": 1.0, "delta": 0.1, "clip": 1.0}}, "without effective_samples"),
     ],
 )  # fmt: skip

@@ -75,7 +75,9 @@ def test_a_site_brings_its_discovery_subjects_of_the_group(site_file, tmp_path):
 def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
     rules = read_rules(site_file(minimum_subjects=5))
 
-    with pytest.raises(RefusedError, match="at least 5 subjects here") as raised:
+    with pytest.raises(
+        RefusedError, match="groups of at least 5 subjects; this group has fewer"
+    ) as raised:
         load_site(rules, "COI", PLAN)
 
     assert "4" not in str(raised.value)
@@ -134,7 +136,7 @@ def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
     load_site(rules, "COI", PLAN)
     load_site(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
 
-    with pytest.raises(RefusedError, match=r"other ROIs.*remove group-MDD_release.txt"):
+    with pytest.raises(RefusedError, match=r"different ROIs.*remove group-MDD_release.txt"):
         load_site(rules, "COI", {**PLAN, **change})
 
     (tmp_path / "records/group-MDD_release.txt").unlink()
@@ -148,7 +150,7 @@ def test_a_group_that_changed_between_runs_is_refused(site_file, tmp_path):
     cohort = pd.read_csv(tmp_path / "cohort.tsv", sep="\t")
     cohort.iloc[1:].to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
 
-    with pytest.raises(RefusedError, match="was answered for before"):
+    with pytest.raises(RefusedError, match="has already answered about group 'MDD'"):
         load_site(rules, "COI", PLAN)
 
 
@@ -175,7 +177,9 @@ def answered(rules, run, kind, group):
 def test_noise_on_what_was_sent_without_is_refused(site_file, kind):
     answered(read_rules(site_file()), "january", kind, "MDD")
 
-    with pytest.raises(RefusedError, match="without noise left this site in run january"):
+    with pytest.raises(
+        RefusedError, match="in run january this site sent results of group 'MDD' without noise"
+    ):
         load_site(read_rules(site_file(top=NOISE)), "COI", PLAN)
 
 
@@ -207,7 +211,7 @@ def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, gro
         ({"messages": ["samples"]}, "'allow.messages.0' is 'samples'"),
         ({"groups": ["MDD", "mdd"]}, "site.yaml: the groups 'MDD', 'mdd' differ only by case"),
         ({"groups": ["MDD\n"]}, r"'allow.groups.0' is 'MDD\\n'"),
-        ({"rho": [10, 0.1]}, "allow.rho is .*write the least value first"),
+        ({"rho": [10, 0.1]}, "allow.rho is .*write the smaller value first"),
         ({"top": {"series": "series.tsv"}}, "'series' is 'series.tsv'"),
         ({"top": {"nois": {}}}, "unknown key 'nois'. Did you mean 'noise'"),
         ({"top": {"noise": {"epsilon": 1, "delta": 2, "clip": 1}}}, "'noise.delta' is 2"),

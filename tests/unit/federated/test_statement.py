@@ -63,12 +63,12 @@ def test_rules_of_today_are_not_said_of_earlier_runs(run):
     earlier, today = sections(text)
     assert "2 run(s), centre old.org" in earlier
     assert (
-        "exact covariance matrix of the regions, averaged over the group's subjects, of MDD"
+        "exact covariance matrix of the regions, averaged over the group's subjects, for MDD"
         in earlier
     )
     assert "fewer than 5 subjects" in earlier
     assert "1 run(s), centre new.org" in today
-    assert "with noise, of HC" in today
+    assert "with noise, for HC" in today
     assert "fewer than 20 subjects" in today
 
 

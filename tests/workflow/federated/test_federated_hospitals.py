@@ -138,7 +138,7 @@ def test_a_poisoned_answer_ends_the_fit_and_names_the_site(hospitals):
     federation = hospitals.write_federation(estimator=QUICK, patience_s=2)
     with hospitals.centre("poisoned", federation) as centre:
         assert centre.wait(300) == 1
-    assert "S2 stayed away for 2 s. The state is saved" in hospitals.said("centre")
+    assert "S2 did not answer for 2 s. The state is saved" in hospitals.said("centre")
 
     folder = hospitals.root / "tampered"
     folder.mkdir()
