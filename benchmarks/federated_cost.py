@@ -50,7 +50,7 @@ def write_series(folder, K, d, n_volumes):
 
 
 def fit_between_hospitals(folder, federation: Federation):
-    """Run a centre and its sites; return the networks, the report and the seconds it took."""
+    """Run a centre and its sites; return the networks, the report and the times in seconds."""
     provision(federation, folder / "kits")
     series = str(folder / "{participant_id}.tsv")
     cohort = str(folder / "participants.tsv")

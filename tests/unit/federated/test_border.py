@@ -1,4 +1,4 @@
-"""What a site refuses, and what it writes down."""
+"""What a site refuses and what it records."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_a_bad_request_is_refused_with_its_reason(border, kind, values, reason):
     assert re.search(reason, answer.values[0])
 
 
-def test_nothing_after_a_refused_request_is_done(border):
+def test_requests_after_a_refused_one_are_not_carried_out(border):
     answers = ask(border, Message("peek", 1, 2, ()), Message("step", 1, 2, (V, 0.5)))
 
     assert [answer.kind for answer in answers] == ["refusal"]
@@ -129,7 +129,7 @@ def test_an_unexpected_failure_tells_the_centre_nothing(hospitals, border, monke
     assert answer.values == ("the site failed to answer; see the site's log.",)
 
 
-def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
+def test_a_site_never_sends_values_that_are_not_finite(border, monkeypatch):
     monkeypatch.setattr(Site, "step", lambda self, V, rho: (np.full((8, 8), np.inf), 0.0))
 
     (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
@@ -138,7 +138,7 @@ def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
     assert "W must be finite" in answer.values[0]
 
 
-def test_unreadable_bytes_are_refused_and_written_down(hospitals):
+def test_unreadable_bytes_are_refused_and_recorded(hospitals):
     reply = hospitals.borders["S0"].handle(b"\x01\x02\x03")
 
     ((answer, size),) = decode(reply)
@@ -148,7 +148,7 @@ def test_unreadable_bytes_are_refused_and_written_down(hospitals):
     assert ledger["bytes"].tolist() == [3, size]
 
 
-def test_the_ledger_has_every_message_with_its_size(border, hospitals):
+def test_the_ledger_lists_every_message_with_its_size(border, hospitals):
     step = encode(Message("step", 1, 2, (V, 0.5)))
     reply = border.handle(step)
 
@@ -170,8 +170,8 @@ def test_the_ledger_has_every_message_with_its_size(border, hospitals):
         (np.where(np.arange(8) == 3, 1e9, D), "from 0.5 to 5e\\+08"),
     ],
 )
-def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
-    """A step depends on ρD: ρ = 0.5 with D = 1e-9 would be one with ρ = 5e-10."""
+def test_a_scale_that_undoes_the_limit_on_rho_is_refused(border, D_of_centre, reason):
+    """A step depends on ρD: ρ = 0.5 with D = 1e-9 is the same as ρ = 5e-10 with D = 1."""
     begin = Message("begin", 1, 3, (D_of_centre, None, None))
 
     *_, answer = ask(border, begin, Message("step", 1, 3, (V, 0.5)))
@@ -186,7 +186,7 @@ def test_a_step_of_a_new_plan_needs_its_own_begin(border, hospitals):
     assert answers[-1].values == ("'step' was requested before 'begin'.",)
 
 
-def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospitals):
+def test_the_ledger_records_a_plan_under_the_group_that_it_names(border, hospitals):
     for group in ("HC", "BPD", "H\tC\n"):
         ask(border, Message("plan", 1, 3, ({**hospitals.plan, "group": group},)))
 
@@ -195,8 +195,8 @@ def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospital
     assert ledger["kind"].tolist()[-6:] == ["plan", "plan", "plan", "refusal", "plan", "refusal"]
 
 
-def test_a_preparation_from_elsewhere_shows_in_the_next_request(border):
-    """Whatever its number, the centre's next request is not answered on its basis."""
+def test_a_foreign_preparation_is_noticed_at_the_next_request(border):
+    """Whatever its number, the centre's next request is not answered from the state it set."""
     for number in (1, 2):
         (known,) = ask(border, Message("begin", 1, number, (2 * D, None, None)))
         assert known.kind == "lost"

@@ -1,4 +1,4 @@
-"""Runs that overlap at a site: noise is drawn once, and a second look is refused."""
+"""Runs that overlap at a site: noise is drawn once, and a different release is refused."""
 
 import multiprocessing
 import time
@@ -46,7 +46,7 @@ def site_file(tmp_path, rng):
 
 
 def answer(site_file, start, rois, out):
-    """Load the site as one run of several that begin at once, each slow where they may meet."""
+    """Load the site as one of several concurrent runs, slowed down where they could collide."""
     draw, write = privacy.private_moments, run_records.whole_file
 
     def slowly(step):
@@ -81,14 +81,14 @@ def run_at_once(site_file, lists_of_rois, folder):
         job.join(60)
 
 
-def test_noise_is_drawn_once_by_jobs_that_overlap(site_file, tmp_path):
+def test_overlapping_jobs_draw_noise_once(site_file, tmp_path):
     run_at_once(site_file(**NOISE), [ROIS] * 3, tmp_path)
 
     draws = [np.load(tmp_path / f"{n}.npy").tobytes() for n in range(3)]
     assert len(set(draws)) == 1
 
 
-def test_of_two_looks_at_once_one_is_refused(site_file, tmp_path):
+def test_one_of_two_different_concurrent_releases_is_refused(site_file, tmp_path):
     run_at_once(site_file(), [["A", "B"], ["B", "C"]], tmp_path)
 
     answered, refused = (sorted(tmp_path.glob(f"[01].{end}")) for end in ("npy", "refused"))

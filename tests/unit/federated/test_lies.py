@@ -1,4 +1,4 @@
-"""A site that lies: its words are bounded, and nobody else is blamed for them."""
+"""A site that lies: its answers are bounded, and no other site is blamed for them."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def fitted(courier):
 
 
 def described_as(**changes):
-    """Change what a site says of itself."""
+    """Change what a site reports about itself."""
 
     def spoil(data):
         *first, last = [message for message, _ in decode(data)]
@@ -29,7 +29,7 @@ def described_as(**changes):
 
 
 def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
-    """They make the scale D that S0 refuses."""
+    """The variances of S1 determine the scale D that S0 refuses."""
     courier = hospitals.courier()
     hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
 
@@ -40,8 +40,8 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
 
 
 @pytest.mark.parametrize("step", [0.9, 1.9])
-def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospitals, step):
-    """S1 goes as far from V as no single answer can be refused for, and stays below the largest."""
+def test_a_site_that_inflates_the_weights_is_named_before_others_answer(hospitals, step):
+    """S1 moves as far from V as one answer may without refusal, and stays below the limit."""
     courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
 
     def growing(bundles):
@@ -73,7 +73,7 @@ def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospita
         ({"has_samples": 1}, "has_samples must be true or false"),
     ],
 )
-def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, reason):
+def test_what_a_site_reports_about_itself_is_typed_and_bounded(hospitals, changes, reason):
     courier = hospitals.courier()
     hospitals.spoil = {"S1": described_as(**changes)}
 
@@ -107,7 +107,7 @@ def test_counts_of_a_site_are_typed_and_bounded(hospitals, counts, reason):
         hospitals.courier()
 
 
-def test_words_of_a_site_are_cleaned_and_cut(hospitals):
+def test_text_from_a_site_is_cleaned_and_shortened(hospitals):
     words = "\x1b[31mowned\r" + "a" * 10**5
     hospitals.spoil = {"S1": lambda data: encode(Message("refusal", 0, 0, (words,)))}
 

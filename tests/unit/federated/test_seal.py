@@ -1,4 +1,4 @@
-"""Whose bundles a site takes for its centre's."""
+"""A site accepts only bundles that its centre sealed."""
 
 import shutil
 
@@ -13,7 +13,7 @@ BUNDLES = {"S0": b"one", "S1": b"two"}
 
 @pytest.fixture(scope="module")
 def kits(tmp_path_factory):
-    """Give the kits of two federations with the same names, of two authorities."""
+    """Give the kits of two federations with the same names but different authorities."""
     folder = tmp_path_factory.mktemp("kits")
     for name in ("ours", "theirs"):
         provision(simulated_federation(["S0", "S1"], ["G"], ["A"], "subject", {}), folder / name)
@@ -43,17 +43,17 @@ def test_a_bundle_is_not_accepted_twice(checker, seal):
     assert not checker.accepts(first, b"one")
 
 
-def test_what_was_not_signed_is_not_accepted(checker, seal):
+def test_a_bundle_without_a_valid_signature_is_not_accepted(checker, seal):
     certificate, signed, signature = seal(BUNDLES)
     other = signed.replace("run-1", "run-2")
 
-    # Another's bundle, changed words, no signature, no seal at all.
+    # Another site's bundle, altered text, no signature, no certificate, no seal at all.
     assert not checker.accepts([certificate, signed, signature], b"two")
     assert not checker.accepts([certificate, other, signature], b"one")
     assert not checker.accepts([certificate, signed, b""], b"one")
     assert not checker.accepts(["", signed, signature], b"one")
     assert not checker.accepts(None, b"one")
-    # None of these counts as the last that came.
+    # None of these counts as the latest bundle.
     assert checker.accepts([certificate, signed, signature], b"one")
 
 
@@ -71,7 +71,7 @@ def test_a_centre_of_another_authority_is_not_accepted(checker, kits):
 
 
 def test_a_site_cannot_seal_as_the_centre(checker, kits, tmp_path):
-    """It has a certificate of the authority, in another name."""
+    """The site has a certificate from the authority, but with another name."""
     startup = kits / "ours/sites/S1/startup"
     shutil.copy(startup / "client.key", tmp_path / KEY)
     shutil.copy(startup / "client.crt", tmp_path / CERTIFICATE)
