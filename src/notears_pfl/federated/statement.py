@@ -92,7 +92,13 @@ def _refused(refused: pd.DataFrame) -> list[str]:
         return [*lines, "None were made.", ""]
     counts = refused["kind"].value_counts(sort=False)
     rows = [f"- {str(kind).removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
-    return [*lines, f"Requests refused: {len(refused)}. Find out who made them:", "", *rows, ""]
+    return [
+        *lines,
+        f"Refusals recorded: {len(refused)}. Find out who made these requests:",
+        "",
+        *rows,
+        "",
+    ]
 
 
 def _cut_off(n_lines: int) -> list[str]:
