@@ -20,9 +20,9 @@ from notears_pfl import NotearsPFL
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.centre import run_centre
 from notears_pfl.federated.engine import running
+from notears_pfl.federated.federated_study import Federation
 from notears_pfl.federated.kits import provision
-from notears_pfl.federated.simulation import simulated_federation, write_site_files
-from notears_pfl.federated.study import Federation
+from notears_pfl.federated.simulated_federation import simulated_federation, write_site_files
 from notears_pfl.io.networks import read_networks
 from notears_pfl.seeds import stream
 from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
@@ -50,7 +50,7 @@ def write_series(folder, K, d, n_volumes):
 
 
 def fit_between_hospitals(folder, federation: Federation):
-    """Run a centre and its sites; return the networks, the report and the seconds it took."""
+    """Run a centre and its sites; return the networks, the report and the times in seconds."""
     provision(federation, folder / "kits")
     series = str(folder / "{participant_id}.tsv")
     cohort = str(folder / "participants.tsv")

@@ -1,4 +1,4 @@
-"""What noise on U^k costs in accuracy: F of the edges found, by ε and by subjects per site.
+"""Accuracy with noise on U^k: F score of the edges found, by ε and subjects per site.
 
 OMP_NUM_THREADS=1 python benchmarks/federated_noise.py
 """
@@ -17,7 +17,7 @@ from notears_pfl.simulate.metrics import compare_sites
 from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
 
 K, D, VOLUMES, DELTA = 5, 56, 100, 1e-5
-# Scaled subjects have mean variance 1: independent regions have norm √56 = 7.5, equal ones 56.
+# Scaled subjects have mean variance 1: the norm is √56 = 7.5 for independent regions, 56 for equal.
 CLIP = 20.0
 SUBJECTS, EPSILONS, RUNS = (16, 70, 1000), (np.inf, 1000.0, 100.0, 10.0, 1.0), 3
 
@@ -58,7 +58,7 @@ def main():
     columns = ["subjects", "epsilon", "sigma", "clipped", "F"]
     table = pd.DataFrame(rows, columns=columns).groupby(["subjects", "epsilon"], sort=False).mean()
     print(f"\nK = {K}, d = {D}, {VOLUMES} volumes per subject, δ = {DELTA:g}, C = {CLIP:g}, "
-          f"mean of {RUNS} runs; sigma stands beside variances of about 1\n")  # fmt: skip
+          f"mean of {RUNS} runs; sigma compares with variances of about 1\n")  # fmt: skip
     print(table.round(3).to_string())
 
 

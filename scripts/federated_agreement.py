@@ -1,6 +1,6 @@
-"""Rule ``federated_agreement``: how far the federated networks are from those of one machine."""
+"""Rule ``federated_agreement``: compare the federated networks with those of one machine."""
 
-from notears_pfl.federated.simulation import largest_differences
+from notears_pfl.federated.simulated_federation import largest_differences
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table

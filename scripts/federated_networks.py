@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from notears_pfl.federated.engine import simulate
-from notears_pfl.federated.simulation import simulated_federation, write_site_files
+from notears_pfl.federated.simulated_federation import simulated_federation, write_site_files
 from notears_pfl.io.rulelog import rule_log
 
 with rule_log(snakemake.log[0]):

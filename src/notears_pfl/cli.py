@@ -1,4 +1,4 @@
-"""The command ``notears-pfl``."""
+"""The notears-pfl command."""
 
 import argparse
 import importlib.util
@@ -9,33 +9,39 @@ from pathlib import Path
 
 from notears_pfl.errors import FederatedError, PflError
 
-# Exit code of a command that its user stopped, as in a shell.
+# Exit code of a command interrupted by its user, as in a shell.
 STOPPED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; errors that the user can act on are printed as one sentence."""
+    """Run a command; print errors that the user can fix as one line."""
     parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    federated = commands.add_parser("federated", help="the same fit between hospitals")
+    federated = commands.add_parser(
+        "federated", help="fit the networks between hospitals that keep their data"
+    )
     actions = federated.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    provision = actions.add_parser("provision", help="make the start-up kits of a federation")
-    provision.add_argument("federation", type=Path, help="file of the federation")
+    provision = actions.add_parser("provision", help="create the start-up kits of a federation")
+    provision.add_argument("federation", type=Path, help="the federation file")
     provision.add_argument("kits", type=Path, help="new folder for the kits")
 
-    site = actions.add_parser("site", help="run a site until it is stopped")
+    site = actions.add_parser("site", help="run a site until you stop it")
     site.add_argument("kit", type=Path, help="the site's start-up kit")
-    site.add_argument("site_file", type=Path, help="file of the site: its data and what it allows")
+    site.add_argument("site_file", type=Path, help="the site's file: its data and what it allows")
 
     centre = actions.add_parser("centre", help="run the centre until the study is fitted")
     centre.add_argument("kit", type=Path, help="the centre's start-up kit")
-    centre.add_argument("federation", type=Path, help="file of the federation")
+    centre.add_argument("federation", type=Path, help="the federation file")
     centre.add_argument("out", type=Path, help="folder for the results and the saved state")
 
-    simulate = actions.add_parser("simulate", help="fit a federation on this machine")
-    simulate.add_argument("federation", type=Path, help="file of the federation")
-    simulate.add_argument("site_files", help="files of the sites, a path with {site} in it")
+    simulate = actions.add_parser(
+        "simulate", help="fit a federation on this machine, in NVFLARE's simulator"
+    )
+    simulate.add_argument("federation", type=Path, help="the federation file")
+    simulate.add_argument(
+        "site_files", help="path of the sites' files, with {site} in place of the site's name"
+    )
     simulate.add_argument("out", type=Path, help="folder for the results")
 
     options = parser.parse_args(arguments)
@@ -59,8 +65,8 @@ def _federated(options: argparse.Namespace) -> int:
         )
         raise FederatedError(msg)
 
-    # Imported late: these modules need NVFLARE.
-    from notears_pfl.federated.study import read_federation
+    # Imported only now, because these modules need NVFLARE.
+    from notears_pfl.federated.federated_study import read_federation
 
     if options.action == "site":
         from notears_pfl.federated.engine import run_site

@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 from notears_pfl.errors import PflError
+from notears_pfl.federated.federated_study import read_federation
+from notears_pfl.federated.message_kinds import KINDS, check_answer, check_request
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.protocol import KINDS, check_answer, check_request
-from notears_pfl.federated.rules import read_rules
 from notears_pfl.federated.site_data import load_site
-from notears_pfl.federated.study import read_federation
+from notears_pfl.federated.site_rules import read_rules
 from notears_pfl.io.series_files import read_series
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.sidecars import read_timing

@@ -102,7 +102,7 @@ AT_START = {
 }
 AT_WORK = {
     truncated: "_bold.nii.gz: cannot be read as a NIfTI image",
-    nan_volume: "_bold.nii.gz: Volumes [34] hold values that are not finite",
+    nan_volume: "_bold.nii.gz: Volumes [34] contain values that are not finite",
     one_volume: "_bold.nii.gz: A run needs several volumes",
     too_many_slice_times: "_bold.nii.gz: SliceTiming lists 14 times for 13 slices",
     few_volumes: "20 volumes cannot carry 26 regressors",

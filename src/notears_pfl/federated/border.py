@@ -1,4 +1,4 @@
-"""A site's border: it checks, answers and records every request before the answer leaves."""
+"""A site's border: checks and answers each request, and records the answer before it leaves."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -6,10 +6,10 @@ from typing import Any
 
 from notears_pfl.errors import StorageError
 from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.message_kinds import KINDS, PREPARATIONS, check_answer, check_request
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.federated.protocol import KINDS, PREPARATIONS, check_answer, check_request
-from notears_pfl.federated.rules import RefusedError, SiteRules
 from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.federated.site_rules import RefusedError, SiteRules
 from notears_pfl.model.federation import Site
 from notears_pfl.model.problem import Array
 from notears_pfl.model.selection import n_folds
@@ -19,24 +19,24 @@ logger = logging.getLogger(__name__)
 # Load the site's data for a plan.
 LoadSite = Callable[[Mapping[str, Any]], LoadedSite]
 
-CANNOT_START = "the site cannot start; its own log says why."
-CANNOT_RECORD = "the site cannot write its records (is its disk full?), so nothing leaves it."
+CANNOT_START = "the site cannot start; see the site's log."
+CANNOT_RECORD = "the site cannot write its records (is its disk full?), so it sends nothing."
 
 
-def refusal_of_all(reason: str) -> bytes:
-    """Refusal of a bundle that is in no ledger: it reveals nothing about the site's data."""
+def unrecorded_refusal(reason: str) -> bytes:
+    """Refuse a bundle without recording it; the refusal reveals nothing about the site's data."""
     return encode(Message("refusal", -1, -1, (reason,)))
 
 
 class Border:
-    """Answers bundles of requests in bytes, as the site's rules allow.
+    """Answers bundles of encoded requests within the site's rules.
 
     Parameters
     ----------
     rules : SiteRules
         What the site allows.
     load : callable
-        Loads the site and its counts for a plan.
+        Loads the site's data and its counts for a plan.
     ledger : Ledger
         Records every message.
     """
@@ -48,21 +48,21 @@ class Border:
         self._D: Array | None = None
 
     def handle(self, data: bytes) -> bytes:
-        """Answer a bundle: one answer per request, up to the first that is refused.
+        """Answer the requests of a bundle in order, stopping at the first refusal.
 
-        What cannot be recorded does not leave.
+        An answer that cannot be recorded is not sent.
         """
         try:
             return self._handle(data)
         except StorageError:
-            logger.exception("the ledger cannot be written")
-            return refusal_of_all(CANNOT_RECORD)
+            logger.exception("cannot write the ledger")
+            return unrecorded_refusal(CANNOT_RECORD)
 
     def _handle(self, data: bytes) -> bytes:
         try:
             requests = decode(data)
         except MessageError as error:
-            logger.warning("a bundle cannot be read: %s", error)
+            logger.warning("cannot read a bundle: %s", error)
             unread = Message("unreadable", -1, -1)
             self._ledger.write("in", self._group, unread, "unreadable", len(data))
             refusal = self._refusal(unread, "the message cannot be read.")
@@ -79,15 +79,15 @@ class Border:
         return b"".join(answers)
 
     def _group_of(self, request: Message) -> str:
-        """Group of a request, for the ledger; a plan may name another one."""
+        """Group to record for a request; a plan may name a new group."""
         match request.kind, request.values:
             case "plan", ({"group": str(group)},):
-                # The name is not checked yet and must not break the lines of the table.
+                # The name has not been checked yet and must not break the lines of the ledger.
                 return group if group.isalnum() else "unknown"
         return self._group
 
     def _send(self, request: Message, answer: Message, group: str) -> bytes:
-        """Record an answer, and return its bytes."""
+        """Record an answer and return its bytes."""
         encoded = encode(answer)
         kind = request.kind if answer.kind == "answer" else answer.kind
         self._ledger.write("out", group, answer, kind, len(encoded))
@@ -97,7 +97,7 @@ class Border:
         return Message("refusal", request.round, self._basis, (reason,))
 
     def _answer(self, request: Message) -> Message:
-        """Do what is asked, or say why not; an answer names no subject."""
+        """Carry out a request or say why not; no answer names a subject."""
         try:
             self._rules.check_kind(request.kind)
             if request.kind != "plan" and not self._is_prepared(request):
@@ -112,16 +112,17 @@ class Border:
             raise
         except Exception:
             logger.exception("request %r failed", request.kind)
-            return self._refusal(request, "the site failed to answer; its own log says why.")
+            return self._refusal(request, "the site failed to answer; see the site's log.")
         if request.kind in PREPARATIONS:
             self._basis = request.basis
         return Message("answer", request.round, self._basis, (value,))
 
     def _is_prepared(self, request: Message) -> bool:
-        """Whether the site has the preparations that the request rests on.
+        """Whether the site has received all preparations that the request assumes.
 
-        Preparations are numbered upwards, so a foreign one is noticed: the centre's next request
-        then finds the site lost, and is not answered on a basis other than its own.
+        Preparations are numbered in increasing order. If someone else slips one in, the number in
+        the centre's next request no longer matches, and the site replies "lost" instead of
+        answering from a state that the centre did not set.
         """
         if self._loaded is None:
             return False
@@ -150,7 +151,7 @@ class Border:
                 self._D = D
                 site.begin(D, order, fold)
             case "step", (V, rho):
-                self._check_pull(site, rho)
+                self._check_rho(site, rho)
                 return site.step(V, rho)
             case "score", (W, fold):
                 self._check_fold(fold)
@@ -159,40 +160,41 @@ class Border:
 
     def _check_fold(self, fold: int | None) -> None:
         if fold is not None and fold >= self._folds:
-            msg = f"fold {fold} does not exist; the site has {self._folds}."
+            msg = f"fold {fold} does not exist; this site has {self._folds} folds."
             raise RefusedError(msg)
 
-    def _check_pull(self, site: Site, rho: float) -> None:
-        """Refuse ρ outside the site's range, by itself and relative to the site's variances.
+    def _check_rho(self, site: Site, rho: float) -> None:
+        """Refuse ρ outside the site's range, and ρD outside that range times its variances.
 
-        A step depends on ρD alone: a small D could make up for a ρ within the range.
+        A step depends only on the product ρD, so a tiny D could undo the limit on ρ.
         """
         self._rules.check_number("rho", rho, "rho")
         if self._D is None:
-            msg = "a step needs 'begin' before it."
+            msg = "'step' was requested before 'begin'."
             raise RefusedError(msg)
         variances, pull = site.describe().variances, rho * self._D
         low, high = self._rules.ranges["rho"]
         if pull.min() < low * variances.min() or pull.max() > high * variances.max():
             msg = (
                 f"rho D must be from {low:g} to {high:g} times this site's variances; found values "
-                f"from {pull.min():.3g} to {pull.max():.3g}. See whether a site brings other units."
+                f"from {pull.min():.3g} to {pull.max():.3g}. Check that all sites use the same "
+                "units."
             )
             raise RefusedError(msg)
 
 
 def _checked_folds(site: Site, folds: int) -> int:
-    """Refuse any number of folds but the estimator's own.
+    """Refuse any number of folds except the one that the estimator uses.
 
-    Two splits of the same series would reveal the covariance of what lies between their cuts,
-    down to a single subject's.
+    Two different splits of the same series would reveal the covariance of the samples between
+    their cuts, which can be those of a single subject.
     """
     own = n_folds([site.describe()])
     if folds != own:
         msg = (
-            f"this site has {own} folds, and no other number is allowed; found {folds}."
+            f"this site allows {own} folds and no other number; found {folds}."
             if own
-            else "this site has no folds: it has noise, or their parts have too few subjects."
+            else "this site has no folds: it adds noise, or its folds would have too few subjects."
         )
         raise RefusedError(msg)
     return folds

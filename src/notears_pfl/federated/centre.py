@@ -1,4 +1,4 @@
-"""Run the centre: the server, the fits, and what to do when a site is away."""
+"""Run the centre: start the server, fit the study, and wait for sites that are away."""
 
 import contextlib
 import io
@@ -16,35 +16,35 @@ from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.engine import running, server_command, write_job
-from notears_pfl.federated.kits import certified_name, refuse_expired, settle_server
-from notears_pfl.federated.study import Federation, read_status
+from notears_pfl.federated.federated_study import Federation, read_status
+from notears_pfl.federated.kits import certified_name, refuse_expired, set_server_paths
 
 START_S = 120
 POLL_S = 0.3
-# How long the server of a centre that was killed may take to end.
+# How long to wait for the server of a killed centre to exit.
 FREE_S = 10
-# How long the engine may take to end a job whose fit has ended.
+# How long to wait for NVFLARE to end a job whose fit has finished.
 END_S = 5
 MAX_FAILURES = 3
 
 
 def run_centre(kits: Path, federation: Federation, out: Path) -> None:
-    """Serve the sites and fit the study with them; results go to ``out``.
+    """Serve the sites, fit the study with them and write the results to ``out``.
 
-    A site that falls silent, or is there and never answers, is waited for, at most ``patience_s``;
-    then the centre stops with the state saved, or fits anew without it, as agreed. Started again,
-    it goes on from its state.
+    If a site disconnects, or is connected but never answers, the centre waits for up to
+    ``patience_s``. It then either stops and keeps its saved state or starts the fit again without
+    that site, as agreed in the federation file. When restarted, it resumes from the saved state.
     """
     _refuse_other_centre(kits, federation)
-    _look_at_expiry(kits)
+    _check_expiry(kits)
     _refuse_taken_port(federation)
     out.mkdir(parents=True, exist_ok=True)
     log = out / "state/server.log"
-    settle_server(kits / "server")
+    set_server_paths(kits / "server")
     with running(server_command(kits / "server"), {}, log) as server:
         session = _session(kits / "operator", federation, server, log)
         try:
-            _fit_until_done(session, federation, out, partial(_look_at_expiry, kits))
+            _fit_until_done(session, federation, out, partial(_check_expiry, kits))
         finally:
             session.close()
 
@@ -53,13 +53,13 @@ def _fit_until_done(
     session: Session, federation: Federation, out: Path, look: Callable[[], None] = lambda: None
 ) -> None:
     sites, since, progress, failures = list(federation.sites), 0.0, -1, 0
-    # Sites that did not answer the last fit, and since when they have not.
+    # Sites that did not answer in the last fit, with the time at which each fell silent.
     silent: dict[str, float] = {}
     while True:
         look()
         late = _wait_for(session, sites, since, silent, federation.patience_s)
         if late:
-            sites, since, silent = remaining(federation, sites, late), 0.0, {}
+            sites, since, silent = sites_left(federation, sites, late), 0.0, {}
             continue
         _say(f"fitting with {', '.join(sites)}")
         began = time.monotonic()
@@ -72,7 +72,7 @@ def _fit_until_done(
         _say(f"{status['message']} Waiting for them.")
         since = time.time()
         saved = sum(path.stat().st_size for path in (out / "state").glob("*.journal"))
-        # Patience starts anew whenever the fit got further.
+        # Progress of the fit restarts the waiting time.
         if saved != progress:
             progress, silent = saved, {}
         if status["state"] == "silent":
@@ -80,19 +80,23 @@ def _fit_until_done(
             silent = {site: silent.get(site, fell_silent) for site in status["sites"]}
 
 
-def remaining(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
-    """Sites to go on with when some stay away, or the reason to stop."""
+def sites_left(federation: Federation, sites: Sequence[str], absent: Sequence[str]) -> list[str]:
+    """Sites to continue with when some are absent; raises an error if the centre must stop."""
     left, named = [site for site in sites if site not in absent], ", ".join(absent)
     if federation.without == "stop":
-        msg = f"{named} stayed away for {federation.patience_s:g} s. The state is saved: run again."
+        msg = (
+            f"{named} did not answer for {federation.patience_s:g} s. The state is saved; run the "
+            "centre again to resume."
+        )
         raise FederatedError(msg)
     if len(left) < federation.minimum_sites:
         msg = (
-            f"{named} stayed away for {federation.patience_s:g} s, and the {len(left)} sites left "
-            f"are fewer than waiting.minimum_sites ({federation.minimum_sites}). Run again later."
+            f"{named} did not answer for {federation.patience_s:g} s. The number of sites left "
+            f"({len(left)}) is below waiting.minimum_sites ({federation.minimum_sites}). Run the "
+            "centre again later."
         )
         raise FederatedError(msg)
-    _say(f"going on without {named}: all groups are fitted anew")
+    _say(f"continuing without {named}; all groups are fitted again from the start")
     return left
 
 
@@ -103,9 +107,10 @@ def _wait_for(
     silent: Mapping[str, float],
     patience_s: float,
 ) -> list[str]:
-    """Wait until all sites were heard of after ``since``; return those to wait for no longer.
+    """Wait until every site has connected after ``since``; return the sites to give up on.
 
-    A site's process may be heard of while its fit never answers: ``silent`` says since when.
+    A site's process may stay connected although its fit never answers; ``silent`` holds the time
+    since which each such site has been silent.
     """
     began = time.monotonic()
     while True:
@@ -121,21 +126,21 @@ def _wait_for(
 def _run_job(
     session: Session, federation: Federation, sites: Sequence[str], out: Path
 ) -> dict[str, Any]:
-    """Run one fit on the engine to its end; return how it ended."""
+    """Run one fit on NVFLARE until it ends; return its status."""
     (out / "state/status.json").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         job = session.submit_job(str(write_job(Path(folder) / "job", federation, sites, out)))
     while (status := read_status(out)) is None:
         if _has_ended(session, job) and read_status(out) is None:
-            # A site that left between two looks cannot be given the job.
+            # A site that disconnected since the last poll cannot be given the job.
             log = out / "state/server.log"
-            return {"state": "not run", "message": f"the engine could not run the fit; see {log}."}
+            return {"state": "not run", "message": f"NVFLARE could not run the fit; see {log}."}
         time.sleep(POLL_S)
     deadline = time.monotonic() + END_S
     while not _has_ended(session, job) and time.monotonic() < deadline:
         time.sleep(POLL_S)
     if not _has_ended(session, job):
-        # The engine waits longer than we do for a site that is gone.
+        # NVFLARE waits longer than we do for a site that is gone.
         with contextlib.suppress(Exception):
             session.abort_job(job)
     return status
@@ -156,7 +161,7 @@ def _session(
             with contextlib.suppress(NoConnection), contextlib.redirect_stdout(io.StringIO()):
                 return new_secure_session(name, str(kit.resolve()))
         time.sleep(POLL_S)
-    msg = f"the server did not start; {log} says why."
+    msg = f"the server did not start; see {log}."
     raise FederatedError(msg)
 
 
@@ -164,14 +169,14 @@ def _refuse_other_centre(kits: Path, federation: Federation) -> None:
     found = certified_name(kits / "server", "server.crt")
     if found != federation.host:
         msg = (
-            f"{kits}: the kit is of the centre {found!r}, the federation's is {federation.host!r}. "
-            "Name the right kit, or provision anew."
+            f"{kits}: this kit belongs to the centre {found!r}, but the federation's centre is "
+            f"{federation.host!r}. Use the right kit, or provision new ones."
         )
         raise FederatedError(msg)
 
 
-def _look_at_expiry(kits: Path) -> None:
-    """Stop where the centre's kits have expired, and warn before; all kits end on the same day."""
+def _check_expiry(kits: Path) -> None:
+    """Stop if the centre's kits have expired, and warn beforehand; all kits expire together."""
     refuse_expired(kits / "operator", "client.crt")
     if warning := refuse_expired(kits / "server", "server.crt"):
         _say(warning)
@@ -182,8 +187,9 @@ def _refuse_taken_port(federation: Federation) -> None:
     while _is_served(federation):
         if time.monotonic() > deadline:
             msg = (
-                f"{federation.host}:{federation.port}: another program answers there, maybe a "
-                "centre that still runs. Stop it, or provision anew with another centre.port."
+                f"{federation.host}:{federation.port}: another program already uses this port, "
+                "perhaps a centre that is still running. Stop it, or change centre.port and "
+                "provision new kits."
             )
             raise FederatedError(msg)
         time.sleep(POLL_S)

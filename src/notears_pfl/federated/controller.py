@@ -1,4 +1,4 @@
-"""The centre on NVFLARE: carries the fit's bundles to the sites, and says how it ended."""
+"""The centre's NVFLARE controller: sends the fit's bundles to the sites and records its outcome."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,20 +17,20 @@ from nvflare.fuel.f3.message import Message
 from notears_pfl.errors import FederatedError, PflError
 from notears_pfl.federated.courier import RETRY_S, SilentError
 from notears_pfl.federated.executor import SEAL, bundle_of
+from notears_pfl.federated.federated_study import Federation, fit_study, write_status
 from notears_pfl.federated.gate import CHANNEL, TOPIC
 from notears_pfl.federated.seal import KEY, Seal
-from notears_pfl.federated.study import Federation, fit_study, write_status
 
-# Until all have answered once: their processes are only starting, and what they answer before they
-# have logged in is lost.
+# For the first exchange: the sites' processes are still starting, and answers that they send before
+# they have logged in are lost.
 START_S, READY_S = 90.0, 1.0
 
 
 class CentreController(Controller):
     """Runs the fit at the centre.
 
-    Bundles travel as direct messages, one round trip each, instead of as tasks that sites poll
-    for. A site is addressed by the name with which NVFLARE registered its certificate.
+    Bundles are sent as direct messages, one round trip each, instead of as tasks that sites poll
+    for. A site is addressed by the name under which NVFLARE registered its certificate.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CentreController(Controller):
     sites : sequence of str
         Sites to fit with.
     folder : str
-        Where results and the saved state go.
+        Folder for the results and the saved state.
     """
 
     def __init__(self, federation: Mapping[str, Any], sites: Sequence[str], folder: str) -> None:
@@ -56,10 +56,10 @@ class CentreController(Controller):
     def process_result_of_unknown_task(
         self, client: Client, task_name: str, client_task_id: str, result: Any, fl_ctx: FLContext
     ) -> None:
-        """No tasks are sent, so that none has a result."""
+        """Nothing to do: no tasks are sent."""
 
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
-        """Fit the study; how it ended is left beside the result."""
+        """Fit the study and write its outcome beside the results."""
         try:
             seal = _seal(fl_ctx)
 
@@ -74,7 +74,7 @@ class CentreController(Controller):
         except SilentError as error:
             write_status(self._folder, "silent", str(error), error.sites)
         except PflError as error:
-            self.log_exception(fl_ctx, "the fit ended")
+            self.log_exception(fl_ctx, "the fit failed")
             write_status(self._folder, "failed", f"{type(error).__name__}: {error}")
         except Exception as error:
             write_status(self._folder, "failed", f"{type(error).__name__}: {error}")
@@ -85,12 +85,12 @@ class CentreController(Controller):
 
 def _refuse_if(abort_signal: Signal) -> None:
     if abort_signal.triggered:
-        msg = "the engine was told to stop; the state is saved."
+        msg = "NVFLARE was told to stop; the state is saved."
         raise FederatedError(msg)
 
 
 def _wait_for(sites: Sequence[str], exchange: Callable[..., dict[str, bytes]]) -> None:
-    """Send empty bundles, which ask nothing, until every site has answered one."""
+    """Send empty bundles, which request nothing, until every site has answered one."""
     deadline = time.monotonic() + START_S
     waiting = list(sites)
     while True:
@@ -104,7 +104,7 @@ def _wait_for(sites: Sequence[str], exchange: Callable[..., dict[str, bytes]]) -
 
 
 def _seal(fl_ctx: FLContext) -> Seal | None:
-    """Signs as the centre; None in the simulator, which has no kits."""
+    """Return the centre's seal; None in the simulator, which has no kits."""
     key = Path(fl_ctx.get_workspace().get_file_path_in_startup(KEY))
     return Seal(key.parent, fl_ctx.get_job_id()) if key.exists() else None
 
@@ -112,10 +112,10 @@ def _seal(fl_ctx: FLContext) -> Seal | None:
 def _exchange(
     bundles: Mapping[str, bytes], timeout_s: float, fl_ctx: FLContext, seal: Seal | None
 ) -> dict[str, bytes]:
-    """Send each site its bundle, all at once; sites that do not answer are left out.
+    """Send all sites their bundles at once; return the answers of those that replied.
 
-    The core cell sends a bundle as one message. NVFLARE's cell would stream it, which costs ten
-    times as much and leaves a thread per message for a minute.
+    The core cell sends a bundle as one message. NVFLARE's ordinary cell would stream it, which
+    takes ten times as long and leaves a thread per message running for a minute.
     """
     engine, job = fl_ctx.get_engine(), fl_ctx.get_job_id()
     clients = {site: engine.get_client_from_name(site) for site in bundles}

@@ -1,4 +1,4 @@
-"""The sites of a fit, reached from the centre: requests as bytes, answers checked and saved."""
+"""The centre's link to the sites: encodes requests, checks the answers and saves them."""
 
 import time
 from collections import Counter
@@ -10,8 +10,7 @@ import numpy as np
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
-from notears_pfl.federated.protocol import (
+from notears_pfl.federated.message_kinds import (
     PREPARATIONS,
     Kind,
     check_answer,
@@ -19,18 +18,19 @@ from notears_pfl.federated.protocol import (
     largest_weight,
     weights_diverge,
 )
+from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array, Order
 
-# exchange({site: bundle}) returns {site: answers}, without the sites that did not answer.
+# exchange({site: bundle}) returns {site: answers} for the sites that answered.
 Exchange = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 
 RETRY_S = 0.2
 MAX_LOSSES = 3
-# Series have unit scale: median variances that differ by this factor are worth mentioning.
-APART = 10.0
+# Series have unit scale, so median variances that differ by this factor are worth reporting.
+VARIANCE_RATIO = 10.0
 
-# Arguments of a request, by the number of the site.
+# Arguments of a request, by site number.
 Arguments = Mapping[int, tuple[Any, ...]]
 
 
@@ -45,7 +45,7 @@ class SilentError(FederatedError):
 
 @dataclass(frozen=True)
 class RemoteSites:
-    """Sites behind a courier, as the fit sees them (``model.federation.Sites``)."""
+    """Sites reached through a courier, as the fit sees them (``model.federation.Sites``)."""
 
     courier: "Courier"
     numbers: tuple[int, ...]
@@ -59,11 +59,11 @@ class RemoteSites:
         return self.courier.ask("describe", dict.fromkeys(self.numbers, ()))
 
     def split(self, n_folds: int) -> None:
-        """Have the sites split their samples before the next request."""
+        """Tell the sites to split their samples before the next request."""
         self.courier.prepare("split", dict.fromkeys(self.numbers, (n_folds,)))
 
     def begin(self, D: Array, orders: Sequence[Order | None], fold: int | None) -> None:
-        """Have the sites prepare for steps before the next request."""
+        """Tell the sites to prepare for steps before the next request."""
         pairs = zip(self.numbers, orders, strict=True)
         self.courier.prepare("begin", {k: (D, order, fold) for k, order in pairs})
 
@@ -81,19 +81,19 @@ class RemoteSites:
 class Courier:
     """Carries the requests of one fit to the sites and their answers back.
 
-    Preparations wait for the next request that has an answer and travel in its bundle: a round is
-    one round trip. A site that lost its preparations gets them again.
+    Preparations are held back and sent in the bundle of the next request that needs an answer, so
+    a round is one round trip. A site that lost its preparations is sent them again.
 
     Parameters
     ----------
     exchange : callable
-        Carries bundles to the sites, by the names in their certificates.
+        Sends bundles to the sites, which are named as in their certificates.
     names : sequence of str
-        Names of the sites, in the order of their numbers.
+        Names of the sites; their order gives the site numbers.
     plan : mapping
-        What is fitted: group, rois, scale, estimator.
+        What to fit: group, rois, scale, estimator.
     journal : Journal
-        Saved answers, replayed first.
+        Saved answers, which are replayed first.
     answer_s : float
         How long to keep asking a silent site before giving up.
     """
@@ -109,7 +109,7 @@ class Courier:
         self._exchange, self._names, self._journal = exchange, list(names), journal
         self._answer_s, self._n_rois = answer_s, len(plan["rois"])
         self._round = 0
-        # By site: the preparations in force, and the number of the last that was delivered.
+        # By site: the current preparations, and the number of the last one delivered.
         self._prepared: list[dict[str, Message]] = [{} for _ in names]
         self._delivered = [0] * len(self._names)
         self.bytes_out: Counter[str] = Counter()
@@ -117,7 +117,7 @@ class Courier:
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._names)
         self._variances: dict[int, Array] = {}
-        # By site: the largest weight of its last step.
+        # By site: the largest weight in its last step.
         self._largest: dict[int, float] = {}
         self.sites = RemoteSites(self, tuple(range(len(self._names))))
         self.prepare("plan", dict.fromkeys(self.sites.numbers, (dict(plan),)))
@@ -125,20 +125,20 @@ class Courier:
 
     @property
     def counts(self) -> list[dict[str, Any]]:
-        """What every site said about its data."""
+        """What each site reported about its data."""
         return self._counts
 
     def prepare(self, kind: Kind, arguments: Arguments) -> None:
-        """Have sites change their state before the next request, as last asked for each kind."""
+        """Queue a change of the sites' state; it replaces an earlier one of the same kind."""
         for k, values in arguments.items():
             prepared = self._prepared[k]
             number = 1 + max((message.basis for message in prepared.values()), default=0)
-            # In force after the one it replaces: later preparations rest on earlier ones.
+            # Goes to the end, not to the place of the one it replaces: order matters.
             prepared.pop(kind, None)
             prepared[kind] = Message(kind, self._round, number, values)
 
     def ask(self, kind: Kind, arguments: Arguments) -> list[Any]:
-        """Return the answers of sites, in the order of ``arguments``; replay the saved ones."""
+        """Return the sites' answers in the order of ``arguments``, replaying saved ones."""
         self._round += 1
         if kind == "step":
             self._refuse_divergence(arguments)
@@ -158,30 +158,30 @@ class Courier:
                 self._largest[k] = largest_weight(answer[0], self._prepared[k]["begin"].values[0])
         return found
 
-    def _terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
-        """Terms of a site's step: V, ρ, D and its variances."""
+    def _step_terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
+        """Quantities that bound a site's step: V, ρ, D and its variances."""
         V, rho = values
         return V, rho, self._prepared[k]["begin"].values[0], self._variances[k]
 
     def _refuse_divergence(self, arguments: Arguments) -> None:
-        """Stop before an honest site is blamed for weights that another site drove up."""
-        terms = {k: self._terms(k, values) for k, values in arguments.items()}
+        """Stop before an honest site is blamed for weights that another site inflated."""
+        terms = {k: self._step_terms(k, values) for k, values in arguments.items()}
         if any(weights_diverge(V, D) for V, _, D, _ in terms.values()):
             foremost = max(self._largest, key=lambda k: self._largest[k])
             msg = (
                 f"site {self._names[foremost]}: the weights of all sites grew without bound, and "
-                "its own are the largest. See what it brings. The state is saved."
+                "those of this site are the largest. Check its data. The state is saved."
             )
             raise FederatedError(msg)
 
     def _count(self, sent: Mapping[str, int], received: Mapping[str, int]) -> None:
-        """Count a round, also one from before a restart of the centre."""
+        """Count a round, including rounds made before the centre was restarted."""
         self.exchanges += 1
         self.bytes_out.update(sent)
         self.bytes_in.update(received)
 
     def _request(self, k: int, kind: Kind, values: tuple[Any, ...]) -> bytes:
-        """Bytes of a request; the plan is one of the preparations."""
+        """Encode a request; a plan is sent as a preparation."""
         latest = max(message.basis for message in self._prepared[k].values())
         if kind == "plan":
             return encode(self._prepared[k]["plan"])
@@ -195,7 +195,7 @@ class Courier:
     def _ask_until_answered(
         self, kind: Kind, arguments: Arguments
     ) -> tuple[Message, dict[int, Message]]:
-        """Ask until every site has answered; return the traffic in bytes, and the answers."""
+        """Ask until every site has answered; return the bytes exchanged and the answers."""
         answers: dict[int, Message] = {}
         sent: Counter[str] = Counter()
         received: Counter[str] = Counter()
@@ -215,7 +215,9 @@ class Courier:
                     continue
                 attempts[k] += 1
                 if attempts[k] > MAX_LOSSES:
-                    msg = f"site {name} was prepared {MAX_LOSSES} times and lost it every time."
+                    msg = (
+                        f"site {name} was prepared {MAX_LOSSES} times but lost its state each time."
+                    )
                     raise FederatedError(msg)
             silent = [self._names[k] for k in waiting if self._names[k] not in replies]
             if silent and time.monotonic() > deadline:
@@ -225,7 +227,7 @@ class Courier:
         return Message("traffic", self._round, 0, (dict(sent), dict(received))), answers
 
     def _read(self, k: int, kind: Kind, values: tuple[Any, ...], reply: bytes) -> Message | None:
-        """Check a site's answer; None if the site must be prepared and asked again."""
+        """Check a site's answer; return None if the site must be prepared and asked again."""
         name = self._names[k]
         try:
             messages = [message for message, _ in decode(reply)]
@@ -238,7 +240,7 @@ class Courier:
             return None
         if last.kind == "refusal":
             reason = printable(" ".join(map(str, last.values)))
-            context = self._scales() if kind == "step" else ""
+            context = self._variance_hint() if kind == "step" else ""
             msg = f"site {name} refuses: {reason}{context} The state is saved."
             raise FederatedError(msg)
         due = [m for m in self._prepared[k].values() if m.basis > self._delivered[k]]
@@ -247,43 +249,46 @@ class Courier:
             len(m.values) != 1 for m in messages
         ):
             msg = (
-                f"site {name}: {len(expected)} answers were due; found others. The state is saved."
+                f"site {name}: the reply does not hold the expected answers ({len(expected)}). "
+                "The state is saved."
             )
             raise MessageError(msg)
         if kind not in PREPARATIONS and last.round != self._round:
-            msg = f"site {name}: an answer to round {last.round} came in round {self._round}."
+            msg = f"site {name}: received an answer to round {last.round} in round {self._round}."
             raise MessageError(msg)
         for message, asked in zip(messages, expected, strict=True):
             try:
                 check_answer(asked, message.values[0], self._n_rois)
                 if asked == "step":
                     W, loss = message.values[0]
-                    check_step(W, loss, *self._terms(k, values))
+                    check_step(W, loss, *self._step_terms(k, values))
             except MessageError as error:
                 msg = f"site {name}: {printable(str(error))}. The state is saved."
                 raise MessageError(msg) from error
-        self._same_data(k, messages, expected)
+        self._refuse_changed_data(k, messages, expected)
         self._delivered[k] = max(m.basis for m in self._prepared[k].values())
         return last
 
-    def _scales(self) -> str:
-        """Compare the sites' variances, where one site may be the reason why another refuses."""
+    def _variance_hint(self) -> str:
+        """Describe the sites' variances if one site may be the reason why another refuses."""
         medians = {self._names[k]: float(np.median(u)) for k, u in self._variances.items()}
-        if max(medians.values()) < APART * min(medians.values()):
+        if max(medians.values()) < VARIANCE_RATIO * min(medians.values()):
             return ""
         named = ", ".join(f"{site} {median:.3g}" for site, median in medians.items())
         return (
-            " What a site is asked depends on the variances of all. Their medians differ: "
-            f"{named}. Look at the site that is out of line."
+            " Requests depend on the variances of all sites, and their medians differ: "
+            f"{named}. Check the site that stands out."
         )
 
-    def _same_data(self, k: int, messages: Sequence[Message], expected: Sequence[str]) -> None:
+    def _refuse_changed_data(
+        self, k: int, messages: Sequence[Message], expected: Sequence[str]
+    ) -> None:
         """Refuse to continue with a site whose data have changed since the fit began."""
         if "plan" in expected and self._counts[k] is not None:
             found = messages[expected.index("plan")].values[0]
             if found != self._counts[k]:
                 msg = (
-                    f"site {self._names[k]} brings other data than at the start: {found} instead "
-                    f"of {self._counts[k]}. Delete the saved state to fit anew."
+                    f"site {self._names[k]}: its data have changed since the fit began: {found} "
+                    f"instead of {self._counts[k]}. Delete the saved state to start a new fit."
                 )
                 raise FederatedError(msg)

@@ -1,4 +1,4 @@
-"""Run NVFLARE: a site's process, the centre's, and a simulation of both on one machine."""
+"""Run NVFLARE: at a site, at the centre, or as a simulation of both on one machine."""
 
 import contextlib
 import os
@@ -17,6 +17,7 @@ import psutil
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated import gate
+from notears_pfl.federated.federated_study import Federation, read_status
 from notears_pfl.federated.gate import SITE_FILE
 from notears_pfl.federated.kits import (
     CLASSES,
@@ -25,10 +26,9 @@ from notears_pfl.federated.kits import (
     certified_name,
     refuse_expired,
 )
-from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
+from notears_pfl.federated.site_rules import read_rules
 from notears_pfl.federated.statement import write_statement
-from notears_pfl.federated.study import Federation, read_status
 from notears_pfl.io.sidecars import write_json
 
 PACKAGE_PARENT = Path(__file__).parents[2]
@@ -41,12 +41,12 @@ STOPPING = (signal.SIGTERM, signal.SIGHUP)
 def running(
     command: Sequence[str], environment: Mapping[str, str], log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process and stop it, with all that it started, when the block ends."""
+    """Run a process; stop it and all its children when the block ends."""
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = {**os.environ, **environment}
-    # One thread each: the sums of linear algebra then do not depend on the machine's cores.
+    # One thread each, so that sums in linear algebra do not depend on the number of cores.
     variables |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    # New Pythons do not inherit sys.path, and in a conda environment the package is not installed.
+    # A new Python does not inherit sys.path, and conda environments do not install the package.
     paths = [str(PACKAGE_PARENT), variables.get("PYTHONPATH")]
     variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     with log.open("ab") as output:
@@ -58,7 +58,7 @@ def running(
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    # A closed terminal stops us, too, but not under nohup, which has that signal ignored.
+    # A closed terminal also stops us, except under nohup, which makes us ignore that signal.
     heeded = [n for n in STOPPING if signal.getsignal(n) != signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in heeded}
     try:
@@ -83,19 +83,19 @@ def running(
 
 
 def _arguments(kind: str, kit: Path, *settings: str) -> list[str]:
-    """Arguments of NVFLARE's own start command, as in a kit's start.sh."""
+    """Arguments of NVFLARE's own start command, as in NVFLARE's start.sh."""
     values = ("secure_train=true", f"org={ORGANISATION}", "config_folder=config", *settings)
     return ["-m", str(kit.resolve()), "-s", f"fed_{kind}.json", "--set", *values]
 
 
 def server_command(kit: Path) -> list[str]:
-    """Start the centre's server."""
+    """Command that starts the centre's server."""
     module = "nvflare.private.fed.app.server.server_train"
     return [sys.executable, "-u", "-m", module, *_arguments("server", kit)]
 
 
 def site_command(kit: Path, name: str) -> list[str]:
-    """Start a site's client under a name; the centre lets no name in but the certificate's."""
+    """Command that starts a site's client; the centre accepts only the name in its certificate."""
     arguments = _arguments("client", kit, f"uid={name}")
     return [sys.executable, "-u", "-m", gate.__name__, "client", *arguments]
 
@@ -105,8 +105,8 @@ def run_site(kit: Path, site_file: Path) -> int:
     rules, name = read_rules(site_file), certified_name(kit, "client.crt")
     if centre_of(kit) != rules.centre:
         msg = (
-            f"{kit}: leads to the centre {centre_of(kit)!r}, but {site_file} allows "
-            f"{rules.centre!r} alone. Ask who sent the kit, or correct 'centre'."
+            f"{kit}: connects to the centre {centre_of(kit)!r}, but {site_file} allows only "
+            f"{rules.centre!r}. Ask who sent the kit, or correct 'centre'."
         )
         raise FederatedError(msg)
     refuse_expired(kit, "client.crt")
@@ -114,7 +114,7 @@ def run_site(kit: Path, site_file: Path) -> int:
     log = kit / "site.log"
     try:
         with running(site_command(kit, name), environment, log) as process:
-            print(f"Site {name} waits for the centre {rules.centre}; log: {log}", flush=True)
+            print(f"Site {name} is waiting for the centre {rules.centre}; log: {log}", flush=True)
             while process.poll() is None:
                 if warning := refuse_expired(kit, "client.crt"):
                     print(f"Site {name}: {warning}", flush=True)
@@ -122,13 +122,13 @@ def run_site(kit: Path, site_file: Path) -> int:
                     process.wait(DAY_S)
         return process.returncode
     finally:
-        # What was refused since the last run stands in it, too.
+        # Include requests refused since the last run.
         if (rules.records / LEDGER).exists():
             write_statement(name, rules.records)
 
 
 def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: Path) -> Path:
-    """Write what NVFLARE calls a job: which class runs where, and for whom."""
+    """Write an NVFLARE job: which class runs at the centre and at which sites."""
     shutil.rmtree(folder, ignore_errors=True)
     config = {"format_version": 2, "task_data_filters": [], "task_result_filters": []}
     settings = {"federation": asdict(federation), "sites": [*sites], "folder": str(out.resolve())}
@@ -152,7 +152,7 @@ def write_job(folder: Path, federation: Federation, sites: Sequence[str], out: P
 
 
 def simulate(federation: Federation, site_files: str, out: Path) -> None:
-    """Fit a federation in NVFLARE's simulator; ``site_files`` has {site} in it."""
+    """Fit a federation in NVFLARE's simulator; ``site_files`` is a path that contains {site}."""
     (out / "state/status.json").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         job = write_job(Path(folder) / "job", federation, federation.sites, out)
@@ -163,13 +163,13 @@ def simulate(federation: Federation, site_files: str, out: Path) -> None:
         command = [sys.executable, "-m", "nvflare.cli", "simulator", str(job), "-w", str(workspace),
                    "-c", sites, "-n", n_sites, "-t", n_sites]  # fmt: skip
         log = out / "state/simulator.log"
-        # The engine changes folders.
+        # NVFLARE changes the working directory.
         variables = {SITE_FILE: str(Path(site_files).resolve())}
         with running(command, variables, log) as process:
             while process.poll() is None:
                 time.sleep(0.2)
     status = read_status(out)
     if status is None or status["state"] != "finished":
-        reason = status["message"] if status else "the simulator ended before the fit did."
-        msg = f"{reason} Its log is {log}."
+        reason = status["message"] if status else "the simulator ended before the fit was finished."
+        msg = f"{reason} See {log}."
         raise FederatedError(msg)

@@ -1,17 +1,17 @@
-"""A site's gate: of the requests that reach NVFLARE, only those that a fit needs are answered.
+"""A site's gate: NVFLARE answers only the requests that a fit needs.
 
-NVFLARE's client checks permissions only where a request asks it to. Without that header it obeys
-whoever reaches it: the centre, another site through the centre, or any user of the site's own
-machine. So the site runs NVFLARE behind a gate that
+NVFLARE's client checks permissions only if the request's header asks it to. Without that header it
+obeys anyone who can reach it: the centre, another site through the centre, or any user of the
+site's own machine. The site therefore runs NVFLARE behind a gate that
 
-- answers requests of the centre alone, and of its own processes;
-- lets through the channels and topics of ``FROM_CENTRE`` and, of administrative requests, those
-  of ``PROCESSORS``: no commands, no logs, no shutdown, no restart;
-- opens no connection but the one to the centre;
+- answers only the centre and the site's own processes;
+- lets through only the channels and topics in ``FROM_CENTRE`` and, among administrative requests,
+  only those in ``PROCESSORS``: no commands, no logs, no shutdown, no restart;
+- opens no connection other than the one to the centre;
 - records every request that it refuses in the ledger.
 
-``python -m notears_pfl.federated.gate client|job`` starts NVFLARE's own modules behind it. What
-this relies on inside NVFLARE is listed in ``tests/unit/federated/test_gate.py``.
+``python -m notears_pfl.federated.gate client|job`` starts NVFLARE's own modules behind the gate.
+``tests/unit/federated/test_gate.py`` lists the NVFLARE internals that the gate relies on.
 """
 
 import logging
@@ -56,20 +56,20 @@ from nvflare.private.fed.client.training_cmds import (
 
 from notears_pfl.errors import PflError
 from notears_pfl.federated.ledger import Ledger
-from notears_pfl.federated.rules import read_rules
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
+from notears_pfl.federated.site_rules import read_rules
 
 logger = logging.getLogger(__name__)
 
-# Bundles of requests of the fit, which the centre signs (``seal``).
+# The fit's bundles of requests, which the centre signs (``seal``).
 CHANNEL, TOPIC = "notears_pfl", "bundle"
-# Where the site's own process finds its file; {site} stands for the name in its certificate.
+# Variable with the path of the site's file; {site} stands for the name in its certificate.
 SITE_FILE = "NOTEARS_PFL_SITE_FILE"
 MODULES = {
     "client": "nvflare.private.fed.app.client.client_train",
     "job": "nvflare.private.fed.app.client.worker_process",
 }
-# Start a fit's job, follow it and end it.
+# Requests that start, follow and end a fit's job.
 PROCESSORS = (
     CheckResourceProcessor,
     CancelResourceProcessor,
@@ -80,7 +80,7 @@ PROCESSORS = (
     NotifyJobStatusProcessor,
 )
 ANY = "*"
-# Channel and topic of what the centre may ask; administrative requests are looked into below.
+# Channels and topics that the centre may use; administrative requests are checked again below.
 FROM_CENTRE = {
     (CHANNEL, TOPIC),
     (CellChannel.CLIENT_MAIN, ANY),
@@ -89,39 +89,40 @@ FROM_CENTRE = {
     (STREAM_CHANNEL, STREAM_ACK_TOPIC),
     (STREAM_CHANNEL, STREAM_ERROR_TOPIC),
 }
-# So many refusals are recorded one by one.
-MOST = 1000
-# Mark of a message that came over one of the site's own loopback connections.
+# Number of refusals recorded one by one.
+RECORDED_SINGLY = 1000
+# Marks a message that arrived over one of the site's own loopback connections.
 INSIDE = "notears_pfl_inside"
-# Names of jobs become names of folders.
+# Job names are used as folder names, so their form is checked.
 JOB = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-# Records a refusal: who asked, in which run, for what, with how many bytes.
+# Records a refusal: who asked, in which run, for what, and the size in bytes.
 Record = Callable[[str, str, str, int], None]
 
 
 def is_allowed(here: str, is_inside: bool, message: Message) -> bool:
-    """Whether the cell ``here`` may take a request.
+    """Whether the cell ``here`` may accept a request.
 
-    Whoever is connected may give any name and any origin. What came over the site's own loopback
-    connections is ``inside``; only there may the site's own processes speak, and only the
-    centre may speak from outside.
+    Anyone who is connected can claim any name and any origin. A message is ``inside`` if it arrived
+    over the site's own loopback connections. The site's own processes are trusted only inside;
+    from outside, only the centre may send requests.
     """
     asker = FQCN.split(str(message.get_header(MessageHeaderKey.ORIGIN, "")))[0]
     if is_inside and asker == FQCN.split(here)[0]:
         return True
-    return asker == FQCN.ROOT_SERVER and _is_of_a_fit(message)
+    return asker == FQCN.ROOT_SERVER and _is_fit_request(message)
 
 
-def _is_of_a_fit(message: Message) -> bool:
+def _is_fit_request(message: Message) -> bool:
     channel, topic = _asked_for(message)
     return not {(channel, topic), (channel, ANY)}.isdisjoint(FROM_CENTRE)
 
 
-def is_of_a_job(message: Message) -> bool:
-    """Whether an administrative request is about one job, and of whom it may come from.
+def is_job_request(message: Message) -> bool:
+    """Whether an administrative request concerns a job and comes from the right sender.
 
-    The centre starts, follows and ends jobs; how its job is, only the site's own process says.
+    Only the centre may start, follow and end jobs; only the site's own process may report a job's
+    status.
     """
     asked = message.payload
     if not isinstance(asked, AdministrativeMessage):
@@ -134,7 +135,7 @@ def is_of_a_job(message: Message) -> bool:
 
 
 def _asked_for(message: Message) -> tuple[str, str]:
-    """Channel and topic of a request; of a stream, those of what it carries."""
+    """Channel and topic of a request; for a stream, those of the message that it carries."""
     names = (MessageHeaderKey.CHANNEL, MessageHeaderKey.TOPIC)
     channel, topic = (str(message.get_header(name, "")) for name in names)
     if (channel, topic) == (STREAM_CHANNEL, STREAM_DATA_TOPIC):
@@ -144,7 +145,7 @@ def _asked_for(message: Message) -> tuple[str, str]:
 
 
 def close_gate(record: Record) -> None:
-    """Put the gate before every cell that this process starts from now on."""
+    """Put the gate in front of every cell that this process starts from now on."""
     kept = [p for p in ClientRequestProcessors.request_processors if isinstance(p, PROCESSORS)]
     ClientRequestProcessors.request_processors = kept
     start, receive = CoreCell.start, CoreCell._process_received_msg
@@ -157,9 +158,9 @@ def close_gate(record: Record) -> None:
             _refuse(record, message, "/".join(_asked_for(message)))
             return make_reply(ReturnCode.UNAUTHENTICATED, error="refused")
 
-        # NVFLARE refuses what an interceptor answers, and what it raises an exception for.
+        # NVFLARE drops a request if the interceptor returns a reply or raises an exception.
         cell.set_message_interceptor(refuse)
-        # A message may name an address to connect to, which could be any in the hospital's network.
+        # A message may name an address to connect to, possibly one inside the hospital's network.
         cell._add_adhoc_connector = lambda to_cell, url: None
         start(cell)
 
@@ -169,16 +170,16 @@ def close_gate(record: Record) -> None:
         receive(cell, endpoint, connection, message)
 
     def guarded_dispatch(agent: Any, request: Message) -> Message:
-        if is_of_a_job(request) and request.payload.topic in agent.processors:
+        if is_job_request(request) and request.payload.topic in agent.processors:
             return dispatch(agent, request)
         _refuse(record, request, str(getattr(request.payload, "topic", "unreadable")))
         return new_cell_message({}, error_reply("refused"))
 
     def job_command(launcher: Any, job_meta: dict[str, Any], fl_ctx: Any) -> str:
-        """Start the job's own process behind the gate, too."""
+        """Start the job's process behind the gate as well."""
         command = client_command(launcher, job_meta, fl_ctx)
         gated = command.replace(f"-m {MODULES['job']} ", f"-m {__spec__.name} job ", 1)
-        assert gated != command, f"NVFLARE starts its jobs in another way: {command}"
+        assert gated != command, f"NVFLARE starts its jobs differently: {command}"
         return gated
 
     CoreCell.start, CoreCell._process_received_msg = guarded_start, marked_receive
@@ -195,10 +196,10 @@ def _refuse(record: Record, message: Message, what: str) -> None:
 
 
 class Refusals:
-    """Records refusals in the site's ledger; one that cannot be recorded is refused all the same.
+    """Records refusals in the site's ledger; a request is refused even if recording fails.
 
-    From ``MOST`` on, only every doubling of their number is recorded and logged: a flood of
-    requests must not fill the site's disk.
+    After ``RECORDED_SINGLY`` refusals, only every doubling of their number is recorded and logged,
+    so that a flood of requests cannot fill the site's disk.
     """
 
     def __init__(self) -> None:
@@ -209,16 +210,16 @@ class Refusals:
         with self._lock:
             self._count += 1
             n = self._count
-            if n > MOST and n & (n - 1):
+            if n > RECORDED_SINGLY and n & (n - 1):
                 return
             logger.warning("refused %r to %r (%d refused so far)", what[:80], asker[:80], n)
             try:
                 rules = read_rules(os.environ[SITE_FILE])
                 ledger = Ledger(rules.records / LEDGER, run)
-                ledger.refuse(asker, what, size, f" ({n} so far)" if n > MOST else "")
+                ledger.refuse(asker, what, size, f" ({n} so far)" if n > RECORDED_SINGLY else "")
                 ledger.close()
             except PflError:
-                logger.exception("a refusal could not be recorded")
+                logger.exception("could not record a refusal")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The centre's saved state: every answer so far, in order.
 
-The centre's computations depend on the answers alone, so a stopped fit is resumed by running it
-again on the saved answers; it continues from there with the same bits.
-The journal grows by K d² numbers a round: 125 kB for five sites and 56 ROIs.
+The centre's computations depend only on the answers. A stopped fit therefore resumes by replaying
+the saved answers, and continues from there bit for bit as if it had not stopped. The journal grows
+by K d² numbers per round: 125 kB for five sites and 56 ROIs.
 """
 
 import json
@@ -13,21 +13,21 @@ from typing import Any
 
 from notears_pfl.errors import FederatedError
 
-# Version of the records; a file of another version is started afresh.
+# Version of the format; a file of another version is discarded.
 FORMAT = 2
-# Length and checksum of a record, and checksum of the request that it answers.
+# Length and checksum of a record, and the checksum of the request that it answers.
 HEAD = struct.Struct("<QII")
 
 
 class Journal:
-    """Answers of one fit in a file that only grows.
+    """The answers of one fit, in an append-only file.
 
     Parameters
     ----------
     path : Path
-        The file; if it belongs to a fit other than ``purpose``, it is started afresh.
+        The file; if it was written for a different ``purpose``, it is discarded.
     purpose : mapping
-        What is fitted, and with which sites.
+        What is fitted and with which sites.
     """
 
     def __init__(self, path: Path, purpose: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Journal:
             records = [(0, first)]
         size = sum(HEAD.size + len(body) for _, body in records)
         self._saved = records[:0:-1]
-        # A record cut off by a crash is overwritten.
+        # Overwrite a record that a crash cut off.
         self._file = path.open("r+b" if path.exists() else "w+b")
         self._file.truncate(size if self._file.seek(0, 2) else 0)
         self._file.seek(0, 2)
@@ -53,7 +53,7 @@ class Journal:
         return len(self._saved)
 
     def replay(self, request: bytes) -> bytes | None:
-        """Return the saved answers to the next request, or None where the record ends."""
+        """Return the saved answers to the next request, or None if no more are saved."""
         if not self._saved:
             return None
         checksum, body = self._saved.pop()
@@ -61,7 +61,7 @@ class Journal:
             msg = (
                 f"{self._path}: the saved state belongs to another version of the fit: its "
                 f"requests differ, {len(self._saved)} records before the end. Delete the file to "
-                "start again."
+                "start the fit again."
             )
             raise FederatedError(msg)
         return body
@@ -75,17 +75,17 @@ class Journal:
         self._file.flush()
 
     def close(self) -> None:
-        """Keep the file for later."""
+        """Close the file and keep it."""
         self._file.close()
 
     def delete(self) -> None:
-        """Remove the file: the fit is done."""
+        """Remove the file once the fit is done."""
         self._file.close()
         self._path.unlink()
 
 
 def _records(path: Path) -> list[tuple[int, bytes]]:
-    """Whole records of a journal: the request's checksum and the body."""
+    """Complete records of a journal: the request's checksum and the body."""
     data = path.read_bytes() if path.exists() else b""
     records, start = [], 0
     while start + HEAD.size <= len(data):

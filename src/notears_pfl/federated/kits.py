@@ -1,11 +1,11 @@
-"""Start-up kits: a folder with certificates and settings for the centre and for every site.
+"""Start-up kits: folders with certificates and settings for the centre and every site.
 
 kits/centre/server     the centre's server, its key and certificate
 kits/centre/operator   the identity that starts fits
-kits/sites/S           one per hospital: hand it over on a safe way, and keep no copy
+kits/sites/S           one per hospital: hand it over through a secure channel and keep no copy
 kits/authority         the private key that signs certificates: keep it locked away
 
-Nobody but their owner may read them, and the authority keeps no key of a kit.
+Only their owner can read the files, and the authority keeps no private key of any kit.
 """
 
 import datetime
@@ -26,16 +26,16 @@ from nvflare.lighter.provision import prepare_project
 from nvflare.lighter.provisioner import Provisioner
 
 from notears_pfl.errors import FederatedError
-from notears_pfl.federated.study import Federation
+from notears_pfl.federated.federated_study import Federation
 from notears_pfl.io.sidecars import write_json
 
 ORGANISATION = "notears_pfl"
-# By their whole names: editing these modules then reruns the rule that loads them so.
+# Full names, so that editing these modules reruns the rule that loads them by name.
 CLASSES = {
     "centre": "notears_pfl.federated.controller.CentreController",
     "site": "notears_pfl.federated.executor.SiteExecutor",
 }
-# A site lets the operator start and stop fits, and nothing else: no code of others, no commands.
+# The operator may start, stop and view fits at a site, but send no code and run no commands.
 PERMISSIONS = {
     "submit_job": "any",
     "manage_job": "any",
@@ -52,14 +52,17 @@ WARN_BEFORE = datetime.timedelta(days=30)
 
 
 def operator_name(federation: Federation) -> str:
-    """Identity that starts fits."""
+    """Name of the identity that starts fits."""
     return f"operator@{federation.name.replace('_', '-')}.org"
 
 
 def provision(federation: Federation, out: Path) -> None:
-    """Make the start-up kits of a federation in a new folder."""
+    """Create the start-up kits of a federation in a new folder."""
     if out.exists():
-        msg = f"{out}: exists already, and new kits would not fit the old ones. Name a new folder."
+        msg = (
+            f"{out}: exists already, and new kits do not work together with old ones. Choose a new "
+            "folder."
+        )
         raise FederatedError(msg)
     participants: list[dict[str, Any]] = [
         {"name": federation.host, "type": "server", "fed_learn_port": federation.port},
@@ -83,10 +86,10 @@ def provision(federation: Federation, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         context = Provisioner(folder, builders).provision(project)
         if context.get(CtxKey.BUILD_ERROR):
-            msg = "the start-up kits could not be made; NVFLARE says why above."
+            msg = "the start-up kits could not be created; see NVFLARE's output above."
             raise FederatedError(msg)
         made = Path(folder) / federation.name
-        _forget_keys(made / "state/cert.json")
+        _remove_private_keys(made / "state/cert.json")
         places = {
             made / "prod_00" / federation.host: "centre/server",
             made / "prod_00" / operator_name(federation): "centre/operator",
@@ -100,14 +103,14 @@ def provision(federation: Federation, out: Path) -> None:
     for site in federation.sites:
         _restrict(out / "sites" / site, "site")
     for script in out.rglob("*.sh"):
-        # NVFLARE's own would start a site without the gate.
+        # NVFLARE's own scripts would start a site without the gate.
         script.unlink()
     for path in out.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def _forget_keys(path: Path) -> None:
-    """Remove the private keys of all kits from what the authority keeps: it needs none of them."""
+def _remove_private_keys(path: Path) -> None:
+    """Remove the kits' private keys from the authority's files; it does not need them."""
     state = json.loads(path.read_text())
     for kept in state.values():
         if isinstance(kept, dict):
@@ -116,7 +119,7 @@ def _forget_keys(path: Path) -> None:
 
 
 def _restrict(kit: Path, role: str) -> None:
-    """Let a kit run our one class, keep its files in its folder, and stream no logs away."""
+    """Allow a kit to run only our class; at a site, also disable log streaming and commands."""
     local = kit / "local"
     resources = json.loads((local / "resources.json.default").read_text())
     resources["class_allow_list"] = [CLASSES[role]]
@@ -134,8 +137,8 @@ def _restrict(kit: Path, role: str) -> None:
     write_json(resources, local / "resources.json")
 
 
-def settle_server(kit: Path) -> None:
-    """Have a server keep its files in its own folder, wherever that was moved to."""
+def set_server_paths(kit: Path) -> None:
+    """Make the server store its files in its kit's folder, wherever that has been moved."""
     path = kit / "local/resources.json"
     resources, home = json.loads(path.read_text()), kit.resolve()
     storage = resources["snapshot_persistor"]["args"]["storage"]
@@ -147,34 +150,34 @@ def settle_server(kit: Path) -> None:
 
 
 def certified_name(kit: Path, certificate: str) -> str:
-    """Name in a kit's certificate: who its holder is to the others."""
+    """Name in a kit's certificate, by which the others know its holder."""
     subject = _certificate(kit / "startup" / certificate).subject
     return str(subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
 
 
 def _certificate(path: Path) -> x509.Certificate:
     if not path.is_file():
-        msg = f"{path}: no such certificate. Name the folder of a start-up kit."
+        msg = f"{path}: no such certificate. Give the folder of a start-up kit."
         raise FederatedError(msg)
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError as error:
-        msg = f"{path}: cannot be read as a certificate ({error}). Ask for the kit again."
+        msg = f"{path}: cannot be read as a certificate ({error}). Ask for a new copy of the kit."
         raise FederatedError(msg) from error
 
 
 def refuse_expired(kit: Path, certificate: str) -> str | None:
-    """Refuse a kit that has expired; return a warning where it soon will have.
+    """Refuse an expired kit; return a warning if it expires soon.
 
-    The authority's certificate ends with the kits': without it no connection is made either.
+    The authority's certificate expires with the kits', and without it no connection is possible.
     """
     paths = [kit / "startup" / name for name in (certificate, "rootCA.pem")]
     end = min(_certificate(path).not_valid_after_utc for path in paths)
     left, day = end - datetime.datetime.now(datetime.UTC), f"{end:%Y-%m-%d}"
     who = certified_name(kit, certificate)
-    remedy = "Provision anew into a new folder and hand out the new kits (docs/federated.md)."
+    remedy = "Provision new kits in a new folder and hand them out (docs/federated.md)."
     if left <= datetime.timedelta():
-        msg = f"{kit}: the kit of {who} expired on {day}; nobody connects with it. {remedy}"
+        msg = f"{kit}: the kit of {who} expired on {day} and can no longer connect. {remedy}"
         raise FederatedError(msg)
     if left <= WARN_BEFORE:
         return f"{kit}: the kit of {who} expires on {day}, in {left.days} days. {remedy}"
@@ -187,5 +190,5 @@ def centre_of(kit: Path) -> str:
     try:
         return str(json.loads(path.read_text())["servers"][0]["identity"])
     except (OSError, ValueError, LookupError, TypeError) as error:
-        msg = f"{path}: does not name the centre ({error}). Ask for the kit again."
+        msg = f"{path}: does not name the centre ({error}). Ask for a new copy of the kit."
         raise FederatedError(msg) from error

@@ -13,17 +13,17 @@ from notears_pfl.errors import StorageError
 from notears_pfl.federated.messages import Message
 
 COLUMNS = ("time", "run", "group", "round", "direction", "kind", "shape", "bytes")
-# Kind of a request that the engine was asked for and the site refused: what, and who asked.
+# Kind of an NVFLARE request that the site refused; what was asked and by whom follow.
 REFUSED = "refused"
-# Mark of a line that a full disk cut off.
+# Marks a line that a full disk cut off.
 CUT = "cut off"
 PLAIN = frozenset(string.ascii_letters + string.digits + "._-/@")
 
 
-class GrowingTable:
-    """A table of text in a file that only grows, line by line, also from several processes.
+class AppendOnlyTable:
+    """A text table to which several processes can append lines.
 
-    A line that a full disk cut off is marked as such before the next one: readers leave it out.
+    A line that a full disk cut off is marked before the next one is written; readers skip it.
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ class GrowingTable:
             self.append(columns)
 
     def append(self, cells: Sequence[object]) -> None:
-        """Write one line whole, or raise an error."""
+        """Write one complete line, or raise an error."""
         line = "\t".join(map(str, cells)).encode() + b"\n"
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX)
@@ -57,15 +57,18 @@ class GrowingTable:
 
     def _failure(self, error: OSError) -> StorageError:
         reason = os.strerror(error.errno or 0)
-        msg = f"{self._path}: cannot be written: {reason}. Free some space or mend the folder."
+        msg = (
+            f"{self._path}: cannot be written: {reason}. Free some space or check the folder's "
+            "permissions."
+        )
         return StorageError(msg)
 
 
-def read_growing(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read whole lines, as text; ``attrs["cut_off"]`` counts those that a full disk cut off."""
+def read_append_only(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read the complete lines as text; ``attrs["cut_off"]`` counts lines cut off by a full disk."""
     _, *lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     rows = [line.split("\t") for line in lines if line]
-    # What follows the last line break was never finished, or is nothing.
+    # Anything after the last line break was never finished.
     whole = [r for r in rows[: len(lines) - 1] if len(r) == len(columns) and r[-1] != CUT]
     table = pd.DataFrame(whole, columns=[*columns], dtype=str)
     table.attrs["cut_off"] = len(rows) - len(whole)
@@ -73,26 +76,26 @@ def read_growing(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 
 
 class Ledger:
-    """One line per message, written before an answer leaves.
+    """One line per message; the line of an answer is written before the answer is sent.
 
     Parameters
     ----------
     path : Path
-        The table; a new run goes on in the same one.
+        The table; every run appends to the same one.
     run : str
-        Name of the run, such as the engine's number of the job.
+        Name of the run, such as NVFLARE's job ID.
     """
 
     def __init__(self, path: Path, run: str) -> None:
-        self._table, self._run = GrowingTable(path, COLUMNS), run
+        self._table, self._run = AppendOnlyTable(path, COLUMNS), run
 
     def write(self, direction: str, group: str, message: Message, kind: str, size: int) -> None:
-        """Write one message down; ``kind`` is that of the request that an answer answers."""
+        """Record one message; an answer is recorded under the ``kind`` of its request."""
         cells = (group, message.round, direction, kind, message.shape, size)
         self._table.append((_now(), self._run, *cells))
 
     def refuse(self, asker: str, what: str, size: int, count: str = "") -> None:
-        """Write down what somebody asked the engine for, and was refused."""
+        """Record a refused NVFLARE request and who sent it."""
         kind = f"{REFUSED} {_plain(what)} from {_plain(asker)}{count}"
         self._table.append((_now(), self._run, "", -1, "in", kind, "", size))
 
@@ -102,13 +105,13 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> pd.DataFrame:
-    """Read a ledger; ``attrs["cut_off"]`` counts the lines that a full disk cut off."""
-    table = read_growing(path, COLUMNS)
+    """Read a ledger; ``attrs["cut_off"]`` counts lines cut off by a full disk."""
+    table = read_append_only(path, COLUMNS)
     return table.astype({"round": int, "bytes": int})
 
 
 def totals(ledger: pd.DataFrame) -> pd.DataFrame:
-    """Count the messages and bytes by direction and kind, with the shapes that occurred."""
+    """Count messages and bytes by direction and kind, and list the shapes that occurred."""
     keys = ["direction", "kind"]
     rows = ledger.groupby(keys, sort=False).agg(
         messages=("bytes", "size"),
@@ -119,7 +122,7 @@ def totals(ledger: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plain(text: str) -> str:
-    """Words of others as they may stand in a table: short, and of signs that mean nothing."""
+    """Text from outside made safe for the table: shortened, special characters replaced."""
     return "".join(sign if sign in PLAIN else "?" for sign in text[:60])
 
 

@@ -1,8 +1,8 @@
-"""Messages as bytes: a JSON header that describes everything, then the bytes of the arrays.
+"""Encoding of messages: a JSON header that describes the content, then the arrays as raw bytes.
 
 Nothing received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are checked
-before memory is allocated: a header has a largest length, and an array is no larger than its
-bytes. A bundle is messages one after the other, so that sizes add up.
+before memory is allocated: the header has a maximum length, and an array cannot be larger than the
+bytes received. A bundle is a concatenation of messages, so its size is the sum of theirs.
 """
 
 import json
@@ -18,15 +18,15 @@ from notears_pfl.model.federation import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
-# The longest header is that of a plan, with the labels of all ROIs: 400 of them take some 10 kB.
+# A plan has the longest header, with the labels of all ROIs: about 10 kB for 400 ROIs.
 LARGEST_HEADER = 2**20
-# A request comes with at most three preparations.
+# A request is preceded by at most three preparations.
 MOST_MESSAGES = 8
 LARGEST_NUMBER = 2**53
 LONGEST_KIND = 40
-# The longest text of another site that is shown.
+# Longest text from a site that is shown.
 LONGEST_TEXT = 300
-# Errors that reading bytes that are not a message may raise.
+# Errors that may be raised when bytes are not a valid message.
 MALFORMED = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error,
     RecursionError,
@@ -34,7 +34,7 @@ MALFORMED = (
 
 
 class MessageError(FederatedError):
-    """Bytes that are not a message, or a message that does not fit its kind."""
+    """Bytes that are not a message, or a message whose content does not match its kind."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Message:
     Parameters
     ----------
     kind : str
-        A request of the centre (see ``protocol``), ``answer``, ``refusal`` or ``lost``.
+        A request of the centre (see ``message_kinds``), ``answer``, ``refusal`` or ``lost``.
     round : int
-        Number of the exchange; an answer has its request's.
+        Number of the exchange; an answer repeats the number of its request.
     basis : int
-        How many preparations of the site this message rests on.
+        Number of the latest preparation of the site that the message assumes.
     values : tuple
-        Arguments or the answer: numbers, text, arrays, and tuples, lists and mappings of these.
+        Arguments or answer: numbers, text, arrays, and tuples, lists and mappings of these.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Message:
 
 
 def encode(message: Message) -> bytes:
-    """Turn a message into bytes."""
+    """Encode a message as bytes."""
     arrays: list[np.ndarray] = []
     tree = _plain(message.values, arrays)
     described = [[array.dtype.str, list(array.shape)] for array in arrays]
@@ -75,7 +75,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
-    """Read a bundle: its messages, at most ``most``, each with its size in bytes."""
+    """Decode a bundle into at most ``most`` messages, each with its size in bytes."""
     messages: list[tuple[Message, int]] = []
     start = 0
     while start < len(data):
@@ -85,7 +85,7 @@ def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
                 raise ValueError(msg)
             message, end = _decode_one(data, start)
         except MALFORMED as error:
-            msg = f"byte {start} of {len(data)}: no message can be read ({error})."
+            msg = f"byte {start} of {len(data)}: not a valid message ({error})."
             raise MessageError(msg) from error
         messages.append((message, end - start))
         start = end
@@ -95,7 +95,7 @@ def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
 def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
     (length,) = LENGTH.unpack_from(data, start)
     if length > LARGEST_HEADER:
-        msg = f"a header of {length} bytes, where {LARGEST_HEADER} are the most"
+        msg = f"header of {length} bytes; the maximum is {LARGEST_HEADER}"
         raise ValueError(msg)
     position = start + LENGTH.size + length
     header = data[start + LENGTH.size : position]
@@ -103,7 +103,7 @@ def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
     arrays = []
     for dtype, shape in described:
         if dtype not in DTYPES or not all(type(n) is int and n >= 0 for n in shape):
-            msg = f"array of type {dtype!r} and shape {shape!r}"
+            msg = f"array of invalid type {dtype!r} or shape {shape!r}"
             raise ValueError(msg)
         count = int(np.prod(shape, dtype=object))
         size = count * np.dtype(dtype).itemsize
@@ -114,7 +114,7 @@ def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
         position += size
     is_named = isinstance(kind, str) and len(kind) <= LONGEST_KIND
     if not is_named or any(type(n) is not int or abs(n) > LARGEST_NUMBER for n in (number, basis)):
-        msg = "kind, round or basis is not what it must be"
+        msg = "invalid kind, round or basis"
         raise TypeError(msg)
     return Message(kind, number, basis, _rebuilt(tree, arrays)), position
 
@@ -125,7 +125,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
-    """JSON tree of a value; arrays go to ``arrays`` and leave their place."""
+    """JSON tree of a value; arrays are appended to ``arrays`` and replaced by their index."""
     if isinstance(value, Description):
         return {"description": _plain(asdict(value), arrays)}
     if isinstance(value, np.ndarray):
@@ -161,7 +161,7 @@ def _rebuilt(tree: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def _shapes(value: Any) -> Iterator[tuple[int, ...]]:
-    """Shapes of the arrays, numbers and texts of a value, in order; None is nothing."""
+    """Shapes of the arrays, numbers and texts in a value, in order; None is skipped."""
     if isinstance(value, Description):
         value = asdict(value)
     if isinstance(value, dict):
@@ -176,6 +176,6 @@ def _shapes(value: Any) -> Iterator[tuple[int, ...]]:
 
 
 def printable(text: str) -> str:
-    """Text of another site, safe to show: no control characters, and not too long."""
+    """Text from a site made safe to print: no control characters, limited length."""
     plain = "".join(sign if sign.isprintable() else " " for sign in text[: LONGEST_TEXT + 1])
     return plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …"

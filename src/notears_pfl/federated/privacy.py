@@ -1,12 +1,13 @@
-"""Noise on U^k, added once and kept: differential privacy of a site's subjects.
+"""Differential privacy of a site's subjects: noise on U^k, drawn once and reused.
 
     U = mean_s clip(x_sᵀx_s / n_s) + σ E,   E symmetric with standard normal entries
 
 Two datasets are neighbours if one subject is replaced by another; the number of subjects is
-public. A subject's second moments are scaled down to Frobenius norm C where larger, so the mean
-moves by at most Δ = 2C/S in Frobenius norm. σ is the least that gives (ε, δ) (Balle and Wang 2018,
-theorem 8). All that leaves the site is computed from U (post-processing), so ε and δ hold for all
-rounds together. A fresh draw would add to the loss: the draw is kept and used again.
+public. A subject's second moments are scaled down to Frobenius norm C if they exceed it, so the
+mean changes by at most Δ = 2C/S in Frobenius norm. σ is the smallest value that gives (ε, δ)
+(Balle and Wang 2018, theorem 8). Everything that leaves the site is computed from U
+(post-processing), so ε and δ hold for all rounds together. A second draw would add to the privacy
+loss, so the first one is kept and reused.
 """
 
 import secrets
@@ -21,13 +22,14 @@ from notears_pfl.errors import FederatedError
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.model.problem import Array
 
-# Eigenvalues of the noisy moments are lifted to this share of their mean, to make them moments.
+# Eigenvalues of the noisy moments are raised to at least this fraction of their mean, so that the
+# matrix is positive definite.
 LEAST_EIGENVALUE = 1e-3
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Level of differential privacy: ε, δ, and the norm C that a subject is clipped to."""
+    """Level of differential privacy: ε, δ, and the norm C to which a subject is clipped."""
 
     epsilon: float
     delta: float
@@ -35,13 +37,13 @@ class Noise:
 
 
 def failure_probability(sigma: float, sensitivity: float, epsilon: float) -> float:
-    """Least δ of Gaussian noise: Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ)."""
+    """Smallest δ of Gaussian noise: Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ − εσ/Δ)."""
     a, b = sensitivity / (2 * sigma), epsilon * sigma / sensitivity
     return float(ndtr(a - b) - np.exp(epsilon + log_ndtr(-a - b)))
 
 
 def noise_level(noise: Noise, sensitivity: float) -> float:
-    """Least σ with which Gaussian noise is (ε, δ)-private."""
+    """Smallest σ for which Gaussian noise is (ε, δ)-private."""
 
     def excess(log_sigma: float) -> float:
         sigma = sensitivity * np.exp(log_sigma)
@@ -61,7 +63,7 @@ def private_moments(subjects: list[Array], noise: Noise, rng: np.random.Generato
     clipped = [m * min(1.0, noise.clip / float(np.linalg.norm(m))) for m in moments]
     d = len(clipped[0])
     sigma = noise_level(noise, sensitivity(noise, len(subjects)))
-    # The norm of a symmetric matrix counts entries off the diagonal twice: half their variance.
+    # The norm of a symmetric matrix counts off-diagonal entries twice, so their variance is halved.
     upper = np.triu(rng.normal(size=(d, d)) * sigma / np.sqrt(2), k=1)
     U = np.mean(clipped, axis=0) + upper + upper.T + np.diag(rng.normal(size=d) * sigma)
     eigenvalues, Q = np.linalg.eigh(U)
@@ -70,11 +72,11 @@ def private_moments(subjects: list[Array], noise: Noise, rng: np.random.Generato
 
 
 def cached_moments(subjects: list[Array], noise: Noise, release: str, path: Path) -> Array:
-    """Noisy moments from ``path``, where they were drawn before; else drawn and kept there.
+    """Noisy moments saved in ``path``; drawn and saved there the first time.
 
-    ``release`` says what they are the moments of: group, ROIs, scale and data. Another release
-    of the same group would be a second look at the same subjects, and is refused. The draw comes
-    from the system's entropy, never from the study's seed: the centre knows that one.
+    ``release`` identifies what the moments are computed from: group, ROIs, scale and data. A
+    different release of the same group would disclose more about the same subjects and is refused.
+    The draw comes from the system's entropy, never from the study's seed, which the centre knows.
     """
     stated = {"release": release, **asdict(noise)}
     if not path.exists():
@@ -85,8 +87,8 @@ def cached_moments(subjects: list[Array], noise: Noise, release: str, path: Path
     with np.load(path) as kept:
         if any(kept[name].item() != value for name, value in stated.items()):
             msg = (
-                f"{path}: noisy moments of this group were released before, of other data or "
-                "settings. Ask for the same again; a second release adds to the privacy loss."
+                f"{path}: noisy moments of this group were released before, with different data or "
+                "settings. Request the same release; a second one adds to the privacy loss."
             )
             raise FederatedError(msg)
         return np.asarray(kept["U"])

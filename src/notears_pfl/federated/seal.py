@@ -1,7 +1,7 @@
-"""Bundles signed by the centre: who asks is told by a certificate, not by a message's header.
+"""The centre's signature on its bundles: a certificate, not a message header, proves who asks.
 
-One signature, of about a millisecond, covers what all sites are sent in an exchange. It names the
-run and the time, so that nothing that was signed once is answered twice.
+One signature, which takes about a millisecond, covers the bundles of all sites in an exchange. It
+includes the run and the time, so that a signed bundle is never answered twice.
 """
 
 import datetime
@@ -21,12 +21,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import NameOID
 
 KEY, CERTIFICATE, AUTHORITY = "server.key", "server.crt", "rootCA.pem"
-# What a seal that is none may raise.
-FALSE = (InvalidSignature, ValueError, TypeError, LookupError, AttributeError)
+# Errors that checking an invalid seal may raise.
+INVALID = (InvalidSignature, ValueError, TypeError, LookupError, AttributeError)
 
 
 class Seal:
-    """Signs bundles of a run with the key in a centre's kit."""
+    """Signs the bundles of a run with the key in the centre's kit."""
 
     def __init__(self, startup: Path, run: str) -> None:
         key = load_pem_private_key((startup / KEY).read_bytes(), None)
@@ -35,22 +35,22 @@ class Seal:
         self._run, self._last = run, 0
 
     def __call__(self, bundles: Mapping[str, bytes]) -> list[Any]:
-        """Seal of all bundles of an exchange, the same for all sites."""
+        """Seal for all bundles of an exchange; every site receives the same one."""
         self._last = max(time.time_ns(), self._last + 1)
         signed = json.dumps([self._run, self._last, {s: _digest(b) for s, b in bundles.items()}])
         signature = self._key.sign(signed.encode(), PKCS1v15(), hashes.SHA256())
         return [self._certificate, signed, signature]
 
 
-class Examiner:
-    """Tells at a site whether its centre sealed a bundle of this run, and for the first time."""
+class SealChecker:
+    """Checks, at a site, that its centre sealed a bundle for this run and that it is no replay."""
 
     def __init__(self, authority: Path, centre: str, site: str, run: str) -> None:
         self._authority = x509.load_pem_x509_certificate(authority.read_bytes())
         self._centre, self._site, self._run, self._last = centre, site, run, 0
 
     def accepts(self, seal: Any, bundle: bytes) -> bool:
-        """Whether the bundle is the centre's, later than all before it."""
+        """Whether the bundle comes from the centre and is later than all bundles before it."""
         try:
             certificate, signed, signature = seal
             key = self._centres_key(x509.load_pem_x509_certificate(certificate.encode()))
@@ -59,7 +59,7 @@ class Examiner:
             is_due = run == self._run and digests[self._site] == _digest(bundle)
             if not is_due or number <= self._last:
                 return False
-        except FALSE:
+        except INVALID:
             return False
         self._last = number
         return True
@@ -71,7 +71,7 @@ class Examiner:
         key, now = certificate.public_key(), datetime.datetime.now(datetime.UTC)
         is_centre = name.value == self._centre and first <= now <= last
         if not is_centre or not isinstance(key, RSAPublicKey):
-            msg = f"the certificate of {name.value!r} is not one that the centre has today"
+            msg = f"the certificate of {name.value!r} is not a valid certificate of the centre"
             raise ValueError(msg)
         return key
 

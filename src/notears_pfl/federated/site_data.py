@@ -1,4 +1,4 @@
-"""Load a site's samples from the workflow's tables; they never leave the site."""
+"""Load a site's samples from the workflow's tables; the samples never leave the site."""
 
 import hashlib
 import json
@@ -11,8 +11,8 @@ import pandas as pd
 
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.federated.privacy import Noise, cached_moments
-from notears_pfl.federated.rules import RefusedError, SiteRules
-from notears_pfl.federated.runs import refuse_second_look, run_without_noise
+from notears_pfl.federated.run_records import refuse_changed_release, run_without_noise
+from notears_pfl.federated.site_rules import RefusedError, SiteRules
 from notears_pfl.io.atomic import one_at_a_time
 from notears_pfl.io.networks import check_cohort, read_discovery_series
 from notears_pfl.io.series_files import series_path
@@ -27,17 +27,17 @@ Series = Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class LoadedSite:
-    """A site that answers, and the counts that the centre is told."""
+    """A site ready to answer, and the counts that it reports to the centre."""
 
     site: Site
     counts: dict[str, Any]
 
 
 def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSite:
-    """Read the discovery subjects of the plan's group at this site, or refuse.
+    """Load the site's discovery subjects of the planned group, or refuse.
 
-    Samples are centred and scaled as for a fit on one machine (``cohort.samples``). The site
-    offers folds only if every held-out part has enough subjects, too.
+    Samples are centred and scaled as in a fit on one machine (``cohort.samples``). The site
+    offers folds only if every held-out fold also has enough subjects.
     """
     cohort = read_table(rules.participants)
     check_cohort(cohort, rules.participants)
@@ -56,13 +56,13 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
         "samples": len(x),
         "effective_samples": samples.n_effective,
     }
-    # Look up earlier releases and record this one under one lock: two runs at once would both
-    # find nothing, and noise that is drawn twice averages out.
+    # Look up earlier releases and record this one under one lock. Otherwise two concurrent runs
+    # would both find no release, and noise drawn twice can be averaged out.
     with one_at_a_time(rules.records):
         if rules.noise is None:
             exact = _exact_site(rules, plan, series, x, demean)
             return LoadedSite(exact, {**counts, "noise": None})
-        # Without samples the site cannot cross-validate: folds would exceed ε and δ.
+        # The site gets no samples and cannot cross-validate: folds would exceed ε and δ.
         U = _private_moments(rules, rules.noise, plan, series)
     private = {**counts, "effective_samples": None, "noise": asdict(rules.noise)}
     return LoadedSite(Site(Moments(U, len(x))), private)
@@ -71,12 +71,12 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
 def _exact_site(
     rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array, demean: bool
 ) -> Site:
-    """Site without noise, with folds if their parts are large enough."""
+    """Site without noise, with folds if these are large enough."""
     release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
-    refuse_second_look(rules.records, plan["group"], release)
+    refuse_changed_release(rules.records, plan["group"], release)
     whole = site_from_samples(x, demean=demean)
     folds, lengths = n_folds([whole.describe()]), [len(table) for table in series.values()]
-    if subjects_of_a_part(lengths, folds) >= rules.minimum_fold_subjects:
+    if subjects_per_fold(lengths, folds) >= rules.minimum_fold_subjects:
         return whole
     return Site(second_moments(x, demean=demean))
 
@@ -84,25 +84,25 @@ def _exact_site(
 def _private_moments(
     rules: SiteRules, noise: Noise, plan: Mapping[str, Any], series: Series
 ) -> Array:
-    """Second moments with noise, unless the site sent exact ones before."""
+    """Second moments with noise; refuses if exact ones were sent before."""
     if run := run_without_noise(rules.records, plan["group"]):
         msg = (
-            f"what was computed from group {plan['group']!r} without noise left this site in run "
-            f"{run}, so noise no longer protects it. Fit without noise, or leave the group out."
+            f"in run {run} this site sent results of group {plan['group']!r} without noise, so "
+            "noise no longer protects the group. Fit without noise, or leave the group out."
         )
         raise RefusedError(msg)
-    # Each subject counts once, however long its series: this bounds what one subject can change.
-    # The fit without noise counts volumes, which is the same if all series are equally long.
+    # Each subject has the same weight, however long its series, which bounds one subject's effect.
+    # A fit without noise weights by volumes instead; the two agree if all series are equally long.
     parts = [site_samples({name: table}, plan["scale"]).x for name, table in series.items()]
     path = rules.records / f"group-{plan['group']}_moments.npz"
     return cached_moments(parts, noise, _release(plan, parts), path)
 
 
-def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
-    """Subjects in the smallest of ``folds`` parts of series of these lengths, one after another.
+def subjects_per_fold(lengths: Sequence[int], folds: int) -> float:
+    """Count the subjects in the smallest fold when series of these lengths are concatenated.
 
-    A part counts as many subjects as if each had the share of the largest one: a long series
-    with a few short ones does not count as a group.
+    The number is the fold's length divided by the longest share of one subject, so that one long
+    series with a few short ones does not count as a group.
     """
     owners = np.repeat(np.arange(len(lengths)), lengths)
     parts = np.array_split(owners, folds)
@@ -110,7 +110,7 @@ def subjects_of_a_part(lengths: Sequence[int], folds: int) -> float:
 
 
 def _release(plan: Mapping[str, Any], parts: Sequence[Array]) -> str:
-    """Identify a release by its group, ROIs, scale and data."""
+    """Identify a release by its group, ROIs, scale and a digest of its data."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.tobytes())

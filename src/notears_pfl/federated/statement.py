@@ -1,4 +1,4 @@
-"""A statement for the ethics board, from what the ledger says was sent, run by run."""
+"""A statement for the ethics board: what each recorded run sent and what it reveals."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,20 +6,20 @@ from pathlib import Path
 import pandas as pd
 
 from notears_pfl.federated.ledger import REFUSED, read_ledger, totals
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.runs import LEDGER, RunRules, read_runs
+from notears_pfl.federated.run_records import LEDGER, RunRules, read_runs
 from notears_pfl.io.atomic import whole_file
 
 MEANINGS = {
-    "plan": "number of subjects, of samples, and of effectively independent samples",
+    "plan": "numbers of subjects, of samples and of effectively independent samples",
     "describe": "variance of every region, number of samples",
-    "split": "nothing but that it was done",
-    "begin": "nothing but that it was done",
-    "step": "a matrix of weights between the regions, and one number that says how well they fit",
+    "split": "an acknowledgement, no data",
+    "begin": "an acknowledgement, no data",
+    "step": "a matrix of weights between the regions, and one number for how well they fit",
     "score": "one sum of squared residuals per region",
-    "refusal": "a sentence that says why a request was refused",
-    "lost": "a request to be prepared again",
+    "refusal": "a sentence explaining why a request was refused",
+    "lost": "a request to send the preparations again",
 }
 
 
@@ -31,7 +31,7 @@ def write_statement(site: str, folder: Path) -> None:
 
 
 def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRules]]) -> str:
-    """Say in plain words what left a site, what the centre can learn from it, and what stayed."""
+    """Say in plain words what left a site, what stayed, and what the centre can learn."""
     is_refused = ledger["kind"].str.startswith(f"{REFUSED} ")
     refused, ledger = ledger[is_refused], ledger[~is_refused]
     if ledger.empty:
@@ -58,15 +58,15 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
         "|---|---|---|---|---|",
         *rows,
         "",
-        "## What stayed",
+        "## What stayed at the site",
         "",
-        "Images, time series, names, ages, diagnoses and all other data of single persons.",
+        "Images, time series, names, ages, diagnoses and all other data of individual people.",
         "",
         *_refused(refused),
         *_cut_off(ledger.attrs.get("cut_off", 0)),
         "## What the centre can learn",
     ]
-    # What holds is what the site's file said at the time of a run, not what it says today.
+    # Each run is judged by the site's file as it was then, not as it is today.
     by_rules: dict[RunRules | None, list[str]] = {}
     for run in ledger["run"].unique():
         for rules in runs.get(run, [None]):
@@ -77,43 +77,61 @@ def statement(ledger: pd.DataFrame, site: str, runs: Mapping[str, Sequence[RunRu
 
 
 def _refused(refused: pd.DataFrame) -> list[str]:
-    """Say what others asked the engine for that has no place in a fit."""
+    """List the refused requests, which no fit needs."""
     lines = [
         "",
-        "## What was asked for and refused",
+        "## Refused requests",
         "",
-        "Of the requests that the engine knows, the site answers those that start, follow and end "
-        "a fit, of its centre alone. All others are refused and recorded: commands, files, logs, "
-        "settings, shutdown and restart, and whatever another hospital asks.",
+        "Of the requests that the network software (NVFLARE) supports, the site answers only those "
+        "that start, follow and end a fit, and only if they come from its own centre. All other "
+        "requests are refused and recorded: commands, files, logs, settings, shutdown, restart, "
+        "and anything that another hospital asks for.",
         "",
     ]
     if refused.empty:
-        return [*lines, "None was made.", ""]
+        return [*lines, "None were made.", ""]
     counts = refused["kind"].value_counts(sort=False)
     rows = [f"- {str(kind).removeprefix(REFUSED).strip()}: {n}" for kind, n in counts.items()]
-    return [*lines, f"{len(refused)} such requests were made. Ask who made them:", "", *rows, ""]
+    return [
+        *lines,
+        f"Refusals recorded: {len(refused)}. Find out who made these requests:",
+        "",
+        *rows,
+        "",
+    ]
 
 
 def _cut_off(n_lines: int) -> list[str]:
     if not n_lines:
         return []
     lines = "1 line of the ledger was" if n_lines == 1 else f"{n_lines} lines of the ledger were"
-    return [f"{lines} cut off when the disk was full. Such a message was refused: none left.", ""]
+    return [
+        f"{lines} cut off because the disk was full. Such messages were refused; none left the "
+        "site.",
+        "",
+    ]
 
 
 def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:
-    """Say what runs under the same rules told."""
+    """Say what the centre can learn from runs under the same rules."""
     n_runs, out = ledger["run"].nunique(), ledger[ledger["direction"] == "out"]
     title = "rules not recorded" if rules is None else f"centre {rules.centre}"
     lines = [f"### {_when(ledger)}, {n_runs} run(s), {title}", ""]
     if rules is None:
-        lines += ["What the site's file said is not known: taken as without noise.", ""]
+        lines += [
+            "The site's settings at the time are not known, so these runs are treated as runs "
+            "without noise.",
+            "",
+        ]
     else:
         least = rules.minimum_subjects
-        lines += [f"No group of fewer than {least} subjects was answered for.", ""]
+        lines += [f"The site did not answer about groups of fewer than {least} subjects.", ""]
     groups = _named(out.loc[out["kind"] == "step", "group"])
     if not groups:
-        return [*lines, "No weights were sent. Variances and counts, if asked for, are known."]
+        return [
+            *lines,
+            "No weights were sent. The centre knows the variances and counts if it asked for them.",
+        ]
     if rules is not None and rules.noise is not None:
         return [*lines, _noisy(groups, rules.noise)]
     parts = _named(out.loc[out["kind"] == "split", "group"])
@@ -123,30 +141,31 @@ def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:
 
 def _exact(groups: str) -> str:
     return (
-        f"The exact covariance matrix of the regions, averaged over the group's subjects, of "
-        f"{groups}: one round of weights suffices to compute it. It is a summary of the group, not "
-        "of one person, but it is not anonymous in a strict sense: who knows the series of all "
-        "subjects but one can compute that one's covariance from it. No noise was added; what was "
-        "sent with noise in other runs is not protected by it."
+        f"The exact covariance matrix of the regions, averaged over the group's subjects, for "
+        f"{groups}: one round of weights is enough to compute it. The matrix summarises the group, "
+        "not one person, but it is not anonymous in a strict sense: anyone who knows the series of "
+        "all subjects but one can compute the remaining subject's covariance from it. No noise was "
+        "added. As a result, data sent with noise in other runs are not protected by that noise."
     )
 
 
 def _parts(groups: str, least: int | str) -> str:
     return (
-        f"The series of {groups} were also cut into parts for cross-validation (thirds, in the "
+        f"For cross-validation, the series of {groups} were also cut into parts (thirds, in the "
         "order of the table), and the exact covariance of each part can be computed in the same "
-        f"way: each is a summary of at least {least} subjects. Where a cut goes through the series "
-        "of one subject, the mean of that series on either side can be computed, too."
+        f"way. Each part summarises at least {least} subjects. Where a cut divides the series of "
+        "one subject, the mean of that series on either side of the cut can be computed as well."
     )
 
 
 def _noisy(groups: str, noise: Noise) -> str:
     return (
-        f"The covariance matrix of the regions with noise, of {groups}, drawn once and used in "
-        f"every round: (ε, δ) = ({noise.epsilon:g}, {noise.delta:g}) differential privacy for the "
-        f"replacement of one subject, whose second moments count with a norm of at most "
-        f"{noise.clip:g}. All that was sent in these runs was computed from that matrix, from the "
-        "number of subjects and from the number of samples, which are taken as public."
+        f"The covariance matrix of the regions with noise, for {groups}. The noise was drawn once "
+        f"and used in every round. It provides (ε, δ) = ({noise.epsilon:g}, {noise.delta:g}) "
+        "differential privacy for the replacement of one subject by another; each subject's second "
+        f"moments were scaled down to a norm of at most {noise.clip:g}. Everything sent in these "
+        "runs was computed from that matrix and from the numbers of subjects and samples, which "
+        "are treated as public."
     )
 
 

@@ -1,4 +1,4 @@
-"""Sites behind their borders, in one process: bytes cross, as between hospitals."""
+"""Sites behind their borders in one process, exchanging bytes as hospitals do."""
 
 from dataclasses import dataclass, field
 
@@ -9,14 +9,14 @@ from notears_pfl.federated.border import Border
 from notears_pfl.federated.courier import Courier
 from notears_pfl.federated.journal import Journal
 from notears_pfl.federated.ledger import Ledger
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.site_data import LoadedSite
+from notears_pfl.federated.site_rules import SiteRules
 from notears_pfl.model.federation import site_from_samples
 
 
 def simulated_samples(n_sites, d, n_samples, rng):
-    """Draw samples of sites that have the same edges with weights of their own."""
+    """Draw samples of sites that share their edges but not their weights."""
     edges = np.triu(rng.uniform(size=(d, d)) < 2 / d, k=1)
     samples = []
     for _ in range(n_sites):
@@ -27,7 +27,7 @@ def simulated_samples(n_sites, d, n_samples, rng):
 
 @dataclass
 class Hospitals:
-    """Sites that answer bundles; ``away`` do not answer, and ``spoil`` changes what they say."""
+    """Sites that answer bundles; those in ``away`` do not, and ``spoil`` alters the answers."""
 
     folder: object
     samples: list
@@ -45,7 +45,7 @@ class Hospitals:
             self.start(name)
 
     def start(self, name):
-        """Start a site, or start it again: what it knew of the fit is gone."""
+        """Start or restart a site; a restarted site has forgotten the fit."""
         x = self.samples[self.names.index(name)]
         counts = {"subjects": 8, "samples": len(x), "effective_samples": 9.5, "noise": None}
         ledger = Ledger(self.folder / f"{name}.tsv", "run")
@@ -53,18 +53,18 @@ class Hospitals:
         self.borders[name] = Border(self.rules, lambda plan: LoadedSite(site, counts), ledger)
 
     def exchange(self, bundles):
-        """Carry bundles to the borders and the answers back."""
+        """Send bundles to the borders and return the answers."""
         self.n_exchanges += 1
         answers = {n: self.borders[n].handle(b) for n, b in bundles.items() if n not in self.away}
         return {n: self.spoil.get(n, lambda data: data)(data) for n, data in answers.items()}
 
     @property
     def plan(self):
-        """What is fitted."""
+        """What to fit."""
         return {"group": "MDD", "rois": self.rois, "scale": "subject", "estimator": {}}
 
     def courier(self, answer_s=0.0):
-        """Start the centre's courier, from the saved state if there is one."""
+        """Start the centre's courier, resuming from a saved state if there is one."""
         journal = Journal(self.folder / "saved.journal", {"plan": self.plan})
         return Courier(self.exchange, self.names, self.plan, journal, answer_s)
 

@@ -1,4 +1,4 @@
-"""What a site refuses, and what it writes down."""
+"""What a site refuses and what it records."""
 
 import re
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from notears_pfl.federated.ledger import read_ledger
+from notears_pfl.federated.message_kinds import KINDS, PREPARATIONS
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.protocol import KINDS, PREPARATIONS
-from notears_pfl.federated.rules import SiteRules
+from notears_pfl.federated.site_rules import SiteRules
 from notears_pfl.model.federation import Site
 
 D, V = np.ones(8), np.zeros((8, 8))
@@ -49,19 +49,19 @@ def test_a_bundle_is_answered_message_by_message(border, hospitals):
     [
         ("step", (np.full((8, 8), np.nan), 0.5), "V must be finite"),
         ("step", (np.zeros((9, 9)), 0.5), r"V must have shape \(8, 8\); found \(9, 9\)"),
-        ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be numbers"),
+        ("step", (np.zeros((8, 8), dtype=int), 0.5), "V must be a number or an array of float64"),
         ("step", (V, 1e-9), "rho must be from 0.01 to 10 here; found 1e-09"),
         ("step", (V, -1.0), "rho must be positive"),
         ("step", (V, 10**400), "rho must be finite"),
-        ("step", (V,), "its 1 values are not those of its kind"),
+        ("step", (V,), "its 1 values do not match its kind"),
         ("begin", (0 * D, None, None), "D must be positive"),
-        ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of 8 ROIs once"),
-        ("begin", (D, None, -1), "fold must be a whole number"),
-        ("split", (10**6,), "folds must be a whole number from 2 to 100"),
-        ("split", (4,), "this site has 3 folds, and no other number is allowed; found 4"),
-        ("begin", (D, None, 0), "fold 0 does not exist; the site has 0"),
-        ("score", (V, 3), "fold 3 does not exist; the site has 0"),
-        ("score", (V, 0.5), "fold must be a whole number"),
+        ("begin", (D, np.zeros(8, dtype=int), None), "order must list each of the 8 ROIs once"),
+        ("begin", (D, None, -1), "fold must be an integer"),
+        ("split", (10**6,), "folds must be an integer from 2 to 100"),
+        ("split", (4,), "this site allows 3 folds and no other number; found 4"),
+        ("begin", (D, None, 0), "fold 0 does not exist; this site has 0 folds"),
+        ("score", (V, 3), "fold 3 does not exist; this site has 0 folds"),
+        ("score", (V, 0.5), "fold must be an integer"),
         ("samples", (), "messages of kind 'samples' are not allowed here"),
         ("__init__", (), "messages of kind '__init__' are not allowed here"),
     ],
@@ -73,7 +73,7 @@ def test_a_bad_request_is_refused_with_its_reason(border, kind, values, reason):
     assert re.search(reason, answer.values[0])
 
 
-def test_nothing_after_a_refused_request_is_done(border):
+def test_requests_after_a_refused_one_are_not_carried_out(border):
     answers = ask(border, Message("peek", 1, 2, ()), Message("step", 1, 2, (V, 0.5)))
 
     assert [answer.kind for answer in answers] == ["refusal"]
@@ -97,11 +97,11 @@ def test_a_kind_that_the_site_does_not_allow_is_refused(hospitals):
     [
         ({"group": "BPD"}, "group 'BPD' is not allowed here (MDD, HC)"),
         ({"rois": ["R0", "R1", "R99"]}, "ROIs R99 (1 in all) are not allowed here"),
-        ({"rois": ["R0", "R0"]}, "at least two ROIs, each once"),
+        ({"rois": ["R0", "R0"]}, "at least two ROIs, without duplicates"),
         ({"scale": "roi"}, "scale 'roi' is not allowed here (subject)"),
         ({"estimator": {"lambda2": 9.0}}, "lambda2 must be from 0 to 5 here; found 9.0"),
         ({"estimator": {"kappa": "high"}}, "kappa must be from 0 to 4 here; found 'high'"),
-        ({"extra": 1}, "not those of its kind"),
+        ({"extra": 1}, "do not match its kind"),
     ],
 )
 def test_a_plan_beyond_the_agreement_is_refused(hospitals, change, reason):
@@ -126,10 +126,10 @@ def test_an_unexpected_failure_tells_the_centre_nothing(hospitals, border, monke
 
     (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
 
-    assert answer.values == ("the site failed to answer; its own log says why.",)
+    assert answer.values == ("the site failed to answer; see the site's log.",)
 
 
-def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
+def test_a_site_never_sends_values_that_are_not_finite(border, monkeypatch):
     monkeypatch.setattr(Site, "step", lambda self, V, rho: (np.full((8, 8), np.inf), 0.0))
 
     (answer,) = ask(border, Message("step", 1, 2, (V, 0.5)))
@@ -138,7 +138,7 @@ def test_a_site_never_sends_what_is_not_finite(border, monkeypatch):
     assert "W must be finite" in answer.values[0]
 
 
-def test_unreadable_bytes_are_refused_and_written_down(hospitals):
+def test_unreadable_bytes_are_refused_and_recorded(hospitals):
     reply = hospitals.borders["S0"].handle(b"\x01\x02\x03")
 
     ((answer, size),) = decode(reply)
@@ -148,7 +148,7 @@ def test_unreadable_bytes_are_refused_and_written_down(hospitals):
     assert ledger["bytes"].tolist() == [3, size]
 
 
-def test_the_ledger_has_every_message_with_its_size(border, hospitals):
+def test_the_ledger_lists_every_message_with_its_size(border, hospitals):
     step = encode(Message("step", 1, 2, (V, 0.5)))
     reply = border.handle(step)
 
@@ -170,8 +170,8 @@ def test_the_ledger_has_every_message_with_its_size(border, hospitals):
         (np.where(np.arange(8) == 3, 1e9, D), "from 0.5 to 5e\\+08"),
     ],
 )
-def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
-    """A step depends on ρD: ρ = 0.5 with D = 1e-9 would be one with ρ = 5e-10."""
+def test_a_scale_that_undoes_the_limit_on_rho_is_refused(border, D_of_centre, reason):
+    """A step depends on ρD: ρ = 0.5 with D = 1e-9 is the same as ρ = 5e-10 with D = 1."""
     begin = Message("begin", 1, 3, (D_of_centre, None, None))
 
     *_, answer = ask(border, begin, Message("step", 1, 3, (V, 0.5)))
@@ -183,10 +183,10 @@ def test_a_scale_that_makes_up_for_rho_is_refused(border, D_of_centre, reason):
 def test_a_step_of_a_new_plan_needs_its_own_begin(border, hospitals):
     answers = ask(border, Message("plan", 1, 3, (hospitals.plan,)), Message("step", 1, 3, (V, 0.5)))
 
-    assert answers[-1].values == ("a step needs 'begin' before it.",)
+    assert answers[-1].values == ("'step' was requested before 'begin'.",)
 
 
-def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospitals):
+def test_the_ledger_records_a_plan_under_the_group_that_it_names(border, hospitals):
     for group in ("HC", "BPD", "H\tC\n"):
         ask(border, Message("plan", 1, 3, ({**hospitals.plan, "group": group},)))
 
@@ -195,8 +195,8 @@ def test_the_ledger_has_a_plan_under_the_group_that_it_asks_for(border, hospital
     assert ledger["kind"].tolist()[-6:] == ["plan", "plan", "plan", "refusal", "plan", "refusal"]
 
 
-def test_a_preparation_from_elsewhere_shows_in_the_next_request(border):
-    """Whatever its number, the centre's next request is not answered on its basis."""
+def test_a_foreign_preparation_is_noticed_at_the_next_request(border):
+    """Whatever its number, the centre's next request is not answered from the state it set."""
     for number in (1, 2):
         (known,) = ask(border, Message("begin", 1, number, (2 * D, None, None)))
         assert known.kind == "lost"

@@ -1,4 +1,4 @@
-"""How long a centre waits, and for whom."""
+"""How long a centre waits for its sites."""
 
 import time
 from dataclasses import replace
@@ -8,17 +8,17 @@ import pytest
 
 from notears_pfl.errors import FederatedError
 from notears_pfl.federated import centre
-from notears_pfl.federated.simulation import simulated_federation
+from notears_pfl.federated.simulated_federation import simulated_federation
 
 
 class Session:
-    """A server that hears of all sites all the time, but for those away."""
+    """A server to which all sites stay connected, except those away."""
 
     def __init__(self, sites, away=()):
         self._sites = [site for site in sites if site not in away]
 
     def get_system_info(self):
-        """Say when each site was heard of."""
+        """Report when each site last connected."""
         heard = [SimpleNamespace(name=s, last_connect_time=time.time() + 1) for s in self._sites]
         return SimpleNamespace(client_info=heard)
 
@@ -32,7 +32,7 @@ def agreed(monkeypatch):
 
 @pytest.fixture
 def jobs(monkeypatch, tmp_path):
-    """Run fits in which some sites never answer; give the sites of every fit."""
+    """Run fits in which some sites never answer; return the sites of every fit."""
     run = []
 
     def fits(never=(), progress=lambda n: 0):
@@ -51,16 +51,16 @@ def jobs(monkeypatch, tmp_path):
     return fits
 
 
-def test_a_site_that_is_heard_of_but_never_answers_ends_the_patience(agreed, jobs, tmp_path):
+def test_the_centre_gives_up_on_a_connected_site_that_never_answers(agreed, jobs, tmp_path):
     run = jobs(never="B")
 
-    with pytest.raises(FederatedError, match=r"B stayed away for 0\.3 s\. The state is saved"):
+    with pytest.raises(FederatedError, match=r"B did not answer for 0\.3 s\. The state is saved"):
         centre._fit_until_done(Session("ABC"), agreed, tmp_path)
 
     assert 2 <= len(run) <= 10
 
 
-def test_the_centre_goes_on_without_a_site_that_never_answers_if_so_agreed(agreed, jobs, tmp_path):
+def test_the_centre_continues_without_a_silent_site_if_so_agreed(agreed, jobs, tmp_path):
     run = jobs(never="B")
 
     centre._fit_until_done(Session("ABC"), replace(agreed, without="continue"), tmp_path)
@@ -69,16 +69,16 @@ def test_the_centre_goes_on_without_a_site_that_never_answers_if_so_agreed(agree
     assert run[-1] == ["A", "C"]
 
 
-def test_patience_starts_anew_whenever_the_fit_got_further(agreed, jobs, tmp_path):
+def test_progress_of_the_fit_restarts_the_waiting_time(agreed, jobs, tmp_path):
     run = jobs(never="B", progress=lambda n: min(n, 12))
 
-    with pytest.raises(FederatedError, match="B stayed away"):
+    with pytest.raises(FederatedError, match="B did not answer"):
         centre._fit_until_done(Session("ABC"), agreed, tmp_path)
 
     assert len(run) > 12
 
 
-def test_patience_of_a_site_that_is_left_out_is_not_taken_from_the_next(agreed, jobs, tmp_path):
+def test_time_spent_waiting_for_one_site_does_not_count_for_the_next(agreed, jobs, tmp_path):
     run = jobs(never="BC")
     agreed = replace(agreed, without="continue", minimum_sites=1, sites=("A", "B", "C"))
 
@@ -88,10 +88,10 @@ def test_patience_of_a_site_that_is_left_out_is_not_taken_from_the_next(agreed, 
     assert run.count(["A", "C"]) >= 2
 
 
-def test_a_site_that_is_away_ends_the_patience(agreed, jobs, tmp_path):
+def test_the_centre_gives_up_on_a_site_that_is_away(agreed, jobs, tmp_path):
     run = jobs()
 
-    with pytest.raises(FederatedError, match=r"A, C stayed away for 0\.3 s"):
+    with pytest.raises(FederatedError, match=r"A, C did not answer for 0\.3 s"):
         centre._fit_until_done(Session("ABC", away="AC"), agreed, tmp_path)
 
     assert run == []

@@ -1,4 +1,4 @@
-"""Runs that overlap at a site: noise is drawn once, and a second look is refused."""
+"""Runs that overlap at a site: noise is drawn once, and a different release is refused."""
 
 import multiprocessing
 import time
@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from notears_pfl.federated import privacy, runs
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.rules import RefusedError, read_rules
+from notears_pfl.federated import privacy, run_records
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.federated.site_data import load_site
+from notears_pfl.federated.site_rules import RefusedError, read_rules
 
 ROIS = ["A", "B", "C"]
 NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
@@ -46,8 +46,8 @@ def site_file(tmp_path, rng):
 
 
 def answer(site_file, start, rois, out):
-    """Load the site as one run of several that begin at once, each slow where they may meet."""
-    draw, write = privacy.private_moments, runs.whole_file
+    """Load the site as one of several concurrent runs, slowed down where they could collide."""
+    draw, write = privacy.private_moments, run_records.whole_file
 
     def slowly(step):
         def slow(*arguments):
@@ -56,7 +56,7 @@ def answer(site_file, start, rois, out):
 
         return slow
 
-    privacy.private_moments, runs.whole_file = slowly(draw), slowly(write)
+    privacy.private_moments, run_records.whole_file = slowly(draw), slowly(write)
     plan = {"group": "MDD", "rois": rois, "scale": "subject", "estimator": {}}
     rules = read_rules(site_file)
     start.wait()
@@ -81,17 +81,17 @@ def run_at_once(site_file, lists_of_rois, folder):
         job.join(60)
 
 
-def test_noise_is_drawn_once_by_jobs_that_overlap(site_file, tmp_path):
+def test_overlapping_jobs_draw_noise_once(site_file, tmp_path):
     run_at_once(site_file(**NOISE), [ROIS] * 3, tmp_path)
 
     draws = [np.load(tmp_path / f"{n}.npy").tobytes() for n in range(3)]
     assert len(set(draws)) == 1
 
 
-def test_of_two_looks_at_once_one_is_refused(site_file, tmp_path):
+def test_one_of_two_different_concurrent_releases_is_refused(site_file, tmp_path):
     run_at_once(site_file(), [["A", "B"], ["B", "C"]], tmp_path)
 
     answered, refused = (sorted(tmp_path.glob(f"[01].{end}")) for end in ("npy", "refused"))
     assert len(answered) == 1
     assert len(refused) == 1
-    assert "was answered for before, with other ROIs" in refused[0].read_text()
+    assert "has already answered about group 'MDD' with different ROIs" in refused[0].read_text()

@@ -1,4 +1,4 @@
-"""The centre's courier: the same bytes as on one machine, through faults and restarts."""
+"""The centre's courier gives the bytes of one machine, despite faults and restarts."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_a_round_is_one_round_trip(hospitals):
     courier = hospitals.courier()
     fit = fitted(courier, lambda1=0.0, lambda2=0.5, kappa=1.0)
 
-    # Besides the rounds, the plan and the description.
+    # Two more exchanges than rounds: the plan and the description.
     assert courier.exchanges == hospitals.n_exchanges == fit.n_rounds_ + 2
 
 
@@ -77,7 +77,7 @@ class KilledError(Exception):
 
 
 def cut_after(hospitals, n_exchanges):
-    """Let the centre die in the midst of a fit; return how many exchanges it had."""
+    """Kill the centre in the middle of a fit, after ``n_exchanges``."""
     exchange = hospitals.exchange
 
     def dying(bundles):
@@ -93,7 +93,7 @@ def cut_after(hospitals, n_exchanges):
 
 @pytest.mark.parametrize("n_exchanges", [1, 2, 150, 400])
 @pytest.mark.parametrize("sites_too", [False, True])
-def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too):
+def test_a_killed_centre_resumes_where_it_was(hospitals, n_exchanges, sites_too):
     cut_after(hospitals, n_exchanges)
     if sites_too:
         for name in hospitals.names:
@@ -105,7 +105,7 @@ def test_a_killed_centre_goes_on_where_it_was(hospitals, n_exchanges, sites_too)
     here = on_one_machine(hospitals)
     assert resumed.weights_.tobytes() == here.weights_.tobytes()
     assert resumed.candidates_ == here.candidates_
-    # Nothing that was answered before is asked again, and all is counted.
+    # Nothing that was already answered is requested again, and everything is counted.
     assert courier.exchanges == hospitals.n_exchanges
     for name in hospitals.names:
         total = read_ledger(hospitals.folder / f"{name}.tsv").groupby("direction")["bytes"].sum()
@@ -149,7 +149,7 @@ def test_a_site_that_comes_back_with_other_data_is_refused(hospitals):
     hospitals.samples[1] = hospitals.samples[1][:-7]
     hospitals.start("S1")
 
-    with pytest.raises(FederatedError, match="S1 brings other data than at the start"):
+    with pytest.raises(FederatedError, match="site S1: its data have changed since the fit began"):
         fitted(hospitals.courier())
 
 
@@ -167,7 +167,7 @@ def test_a_site_that_drops_out_and_returns_changes_nothing(hospitals):
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
 
-def test_answers_that_are_lost_on_the_way_change_nothing(hospitals):
+def test_answers_lost_in_transit_change_nothing(hospitals):
     exchange = hospitals.exchange
 
     def lossy(bundles):
@@ -196,7 +196,7 @@ def off_diagonal(value):
 
 
 def poisoned(change):
-    """Change the last answer of a bundle, where it answers a step."""
+    """Change the last answer of a bundle if it answers a step."""
 
     def spoil(data):
         *first, last = [message for message, _ in decode(data)]
@@ -220,12 +220,12 @@ def poisoned(change):
         (poisoned(lambda r, b, W, f: (r, b, ((W, 1e308),))), "loss is larger than"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, -1e9),))), "loss is larger than"),
         (poisoned(lambda r, b, W, f: (r, b, ((W, 10**400),))), "loss must be finite"),
-        (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be numbers"),
-        (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str is not what it asks for"),
+        (poisoned(lambda r, b, W, f: (r, b, ((W, "low"),))), "loss must be a number"),
+        (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str does not match the request"),
         (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
-        (lambda data: data + b"\x00", "no message can be read"),
-        (lambda data: b"", "answers were due; found others"),
-        (lambda data: encode(Message("lost", 0, 0)), "lost it every time"),
+        (lambda data: data + b"\x00", "not a valid message"),
+        (lambda data: b"", "the reply does not hold the expected answers"),
+        (lambda data: encode(Message("lost", 0, 0)), "lost its state each time"),
     ],
 )
 def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, reason):
@@ -249,7 +249,7 @@ def test_a_fit_goes_on_after_a_poisoned_answer_was_refused(hospitals, value):
     assert fit.weights_.tobytes() == on_one_machine(hospitals).weights_.tobytes()
 
 
-def test_variances_beyond_all_scales_are_refused_and_the_site_is_named(hospitals):
+def test_huge_variances_are_refused_and_the_site_is_named(hospitals):
     def spoil(data):
         (answer, _), *_ = decode(data)
         described = replace(answer.values[0], variances=np.full(8, 1e200))
@@ -262,8 +262,8 @@ def test_variances_beyond_all_scales_are_refused_and_the_site_is_named(hospitals
         fitted(courier)
 
 
-def test_weights_that_grow_as_fast_as_they_may_are_refused_in_the_end(hospitals):
-    """A site that always sends the largest weights of which none alone can be refused."""
+def test_weights_that_grow_as_fast_as_allowed_are_eventually_refused(hospitals):
+    """A site always sends the largest weights that cannot be refused on their own."""
     courier, exchange = hospitals.courier(), hospitals.exchange
 
     def growing(bundles):

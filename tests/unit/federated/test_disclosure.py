@@ -1,12 +1,12 @@
-"""What the centre can learn: attacks that work, as documented, and one that is refused."""
+"""What the centre can learn: documented attacks that work, and one that is refused."""
 
 import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
+from notears_pfl.federated.message_kinds import PREPARATIONS
 from notears_pfl.federated.messages import Message, decode, encode
 from notears_pfl.federated.privacy import Noise, private_moments
-from notears_pfl.federated.protocol import PREPARATIONS
 from notears_pfl.federated.site_data import LoadedSite
 from notears_pfl.model.federation import Site, site_from_samples
 from notears_pfl.model.problem import Moments, second_moments
@@ -15,8 +15,8 @@ from notears_pfl.model.problem import Moments, second_moments
 def reconstructed(W, variances, D, rho):
     """Covariance of a site from one answer to V = 0, and its variances.
 
-    Such an answer is W = I − P diag(1/P_jj) with P = (U + ρD)⁻¹, so that (I − W)⁻¹ = diag(P_jj)
-    (U + ρD), and the diagonal of U tells P_jj.
+    The answer is W = I − P diag(1/P_jj) with P = (U + ρD)⁻¹, so (I − W)⁻¹ = diag(P_jj) (U + ρD),
+    and the diagonal of U gives P_jj.
     """
     inverse = np.linalg.inv(np.eye(len(W)) - W)
     scale = (variances + rho * D) / np.diag(inverse)
@@ -28,7 +28,7 @@ def moments_of(x):
 
 
 def test_a_centre_that_only_listens_gets_every_covariance_from_the_first_round(five_hospitals):
-    """Nothing but an ordinary fit: its first round has V = 0."""
+    """An ordinary fit is enough: its first round has V = 0."""
     seen = {}
     exchange = five_hospitals.exchange
 
@@ -55,7 +55,7 @@ def test_a_centre_that_only_listens_gets_every_covariance_from_the_first_round(f
 
 @pytest.fixture
 def asked(hospitals):
-    """Give the answers of a site to the same question, asked again and again."""
+    """Return a function that repeats the same request to a site."""
     border, D = hospitals.borders["S0"], np.ones(8)
     plan, begin = Message("plan", 0, 1, (hospitals.plan,)), Message("begin", 0, 2, (D, None, None))
     border.handle(encode(plan) + encode(begin))
@@ -69,7 +69,7 @@ def asked(hospitals):
 
 
 def test_fresh_noise_in_every_round_averages_out(hospitals, asked, rng):
-    """A site adds fresh noise, standard deviation 0.05, to W: 900 rounds leave little of it."""
+    """A site adds fresh noise, standard deviation 0.05, to W; 900 rounds remove most of it."""
     U = moments_of(hospitals.samples[0])
     answers = [asked() + rng.normal(size=(8, 8)) * 0.05 for _ in range(900)]
 
@@ -85,7 +85,7 @@ def test_fresh_noise_in_every_round_averages_out(hospitals, asked, rng):
 
 
 def test_noise_that_is_drawn_once_does_not_average_out(hospitals, rng):
-    """The site computes every answer from the same noisy U: asking again tells nothing new."""
+    """The site computes every answer from the same noisy U, so repeats reveal nothing new."""
     x = hospitals.samples[0]
     noisy = private_moments(np.array_split(x, 6), Noise(20.0, 1e-5, 10.0), rng)
     site = Site(Moments(noisy, len(x)))
@@ -113,7 +113,7 @@ def test_one_round_of_an_ordinary_site_is_exact(rng):
 
 @pytest.fixture
 def border(hospitals, rng):
-    """Give a border before 21 subjects of a hundred volumes each: thirds are of seven subjects."""
+    """Give a border with 21 subjects of a hundred volumes each: thirds have seven subjects."""
     subjects = [rng.normal(size=(100, 8)) @ rng.normal(size=(8, 8)) for _ in range(21)]
     hospitals.samples[0] = np.concatenate([x - x.mean(axis=0) for x in subjects])
     hospitals.start("S0")
@@ -122,7 +122,7 @@ def border(hospitals, rng):
 
 
 def answer_to(border, kind, *values):
-    """Answer of a site to a request that rests on all before it."""
+    """Answer of a site to a request that assumes all earlier preparations."""
     basis = border._basis + (kind in PREPARATIONS)
     ((answer, _),) = decode(border.handle(encode(Message(kind, 1, basis, values))))
     return answer
@@ -134,16 +134,16 @@ def moments_without(border, fold, variances):
     return reconstructed(W, variances, np.ones(8), 0.5)
 
 
-def test_folds_that_single_subjects_out_are_refused(border):
-    """With 21 folds, the whole less the rest would be one subject's exact covariance."""
+def test_folds_that_single_out_subjects_are_refused(border):
+    """With 21 folds, subtracting the rest from the whole gives one subject's exact covariance."""
     answers = {folds: answer_to(border, "split", folds) for folds in range(2, 101)}
 
     assert [n for n, answer in answers.items() if answer.kind == "answer"] == [3]
     assert answers[21].kind == "refusal"
-    assert "no other number is allowed; found 21" in answers[21].values[0]
+    assert "allows 3 folds and no other number; found 21" in answers[21].values[0]
 
 
-def test_agreed_messages_tell_sums_over_thirds_and_nothing_smaller(border, hospitals):
+def test_agreed_messages_reveal_sums_over_thirds_and_nothing_smaller(border, hospitals):
     x = hospitals.samples[0]
     thirds, n = np.array_split(x, 3), len(x)
     variances = answer_to(border, "describe").values[0].variances
@@ -155,14 +155,14 @@ def test_agreed_messages_tell_sums_over_thirds_and_nothing_smaller(border, hospi
         held_out = n * moments_without(border, None, variances) - (n - len(third)) * rest
         assert np.allclose(held_out, third.T @ third, rtol=1e-6)
 
-    # All that can be asked for are sums over thirds: whatever is added or subtracted, those who
-    # are in one third stay together.
+    # Only sums over thirds can be requested; adding or subtracting them never separates subjects
+    # of the same third.
     owners = np.array_split(np.repeat(np.arange(21), 100), 3)
     assert [len(set(part)) for part in owners] == [7, 7, 7]
     assert answer_to(border, "begin", np.ones(8), None, 3).kind == "refusal"
 
 
-def test_a_site_with_noise_has_no_parts_to_tell(hospitals):
+def test_a_site_with_noise_reveals_no_parts(hospitals):
     border = hospitals.borders["S0"]
     counts = {"subjects": 8, "samples": 300, "effective_samples": None, "noise": {}}
     border._load = lambda plan: LoadedSite(Site(Moments(np.eye(8), 300)), counts)

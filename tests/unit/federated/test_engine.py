@@ -1,4 +1,4 @@
-"""Processes that are started are also ended."""
+"""Every process that is started is also stopped."""
 
 import signal
 import subprocess
@@ -9,13 +9,13 @@ import pytest
 
 from notears_pfl.federated.engine import running
 
-# Runs a process as the centre runs its server, and says which.
+# Runs a process as the centre runs its server, and prints its ID.
 PROGRAM = """
 import signal, sys, time
 from pathlib import Path
 from notears_pfl.federated.engine import running
 
-# What starts the tests may ignore signals, and what it starts inherits that.
+# The program that starts the tests may ignore signals, which child processes inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_IGN if sys.argv[1] == "nohup" else signal.SIG_DFL)
 with running([sys.executable, "-c", "import time; time.sleep(60)"], {}, Path(sys.argv[2])) as child:
@@ -26,12 +26,12 @@ with running([sys.executable, "-c", "import time; time.sleep(60)"], {}, Path(sys
 
 @pytest.fixture
 def started(tmp_path):
-    """Start the program; give it and the process that it runs."""
+    """Start the program; return it and the process that it runs."""
     programs = []
 
     def start(how):
         command = [sys.executable, "-c", PROGRAM, how, tmp_path / "log"]
-        # What it says of the interruption is not looked at.
+        # Its message about the interruption is not needed.
         program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         programs.append(program)
         return program, psutil.Process(int(program.stdout.readline()))
@@ -63,11 +63,11 @@ def test_a_command_under_nohup_outlives_its_terminal(started):
     assert child.is_running()
 
 
-def test_a_process_finds_our_package_where_it_is_not_installed(tmp_path, monkeypatch):
+def test_a_process_finds_our_package_if_it_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "of-the-user")
     program = "import sys, notears_pfl; print(notears_pfl.__version__, *sys.path)"
 
-    # Without what is installed, as in a conda environment.
+    # Without site-packages, as in a conda environment that does not install the package.
     with running([sys.executable, "-S", "-c", program], {}, tmp_path / "log") as process:
         assert process.wait(30) == 0, (tmp_path / "log").read_text()
 

@@ -1,4 +1,4 @@
-"""Whom a site's process answers."""
+"""A site's process answers only its centre."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from notears_pfl.federated.seal import AUTHORITY
 @pytest.fixture
 def executor(hospitals):
     executor = SiteExecutor()
-    executor._examiner = None
+    executor._checker = None
     executor._centre, executor._handle = "server.run-1", hospitals.borders["S0"].handle
     return executor
 
@@ -52,9 +52,9 @@ def test_nobody_else_is_answered(executor, hospitals, origin):
     assert read_ledger(hospitals.folder / "S0.tsv").empty
 
 
-def test_who_only_claims_to_be_the_centre_is_not_answered(executor, hospitals):
+def test_an_impostor_of_the_centre_is_not_answered(executor, hospitals):
     plan = encode(Message("plan", 0, 1, (hospitals.plan,)))
-    executor._examiner = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
+    executor._checker = SimpleNamespace(accepts=lambda seal, bundle: (seal, bundle) == ("S", plan))
 
     forged = executor._answer(asked("server.run-1", plan, "T"))
     genuine = executor._answer(asked("server.run-1", plan, "S"))
@@ -64,14 +64,14 @@ def test_who_only_claims_to_be_the_centre_is_not_answered(executor, hospitals):
 
 
 @pytest.mark.parametrize("payload", [b"", None, {"bundle": b"x"}])
-def test_a_message_that_asks_nothing_gets_an_empty_answer(executor, payload):
+def test_a_message_without_a_request_gets_an_empty_answer(executor, payload):
     reply = executor._answer(asked("server.run-1", payload))
 
     assert (code(reply), bundle_of(reply)) == (ReturnCode.OK, b"")
 
 
 def start(tmp_path, monkeypatch, has_kit):
-    """Start a site's executor on a stand-in of NVFLARE; give what answers and what ends it."""
+    """Start a site's executor on a fake NVFLARE; return its answering and ending functions."""
     monkeypatch.setenv(SITE_FILE, str(tmp_path / "{site}.yaml"))
     registered = {}
     cell = SimpleNamespace(register_request_cb=lambda *where: registered.update(answer=where[-1]))
@@ -91,7 +91,7 @@ def start(tmp_path, monkeypatch, has_kit):
 @pytest.mark.parametrize(("has_kit", "origin"), [(True, "server.run-1"), (False, "server")])
 @pytest.mark.parametrize("content", [b"centre: [", None], ids=["unreadable", "missing"])
 def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, content, has_kit, origin):
-    """NVFLARE swallows what is raised at the start; silence would keep the centre waiting."""
+    """NVFLARE swallows exceptions at the start; silence would keep the centre waiting."""
     if content is not None:
         (tmp_path / "S0.yaml").write_bytes(content)
 
@@ -101,13 +101,15 @@ def test_a_site_that_cannot_start_tells_the_centre(tmp_path, monkeypatch, conten
 
     ((answer, _),) = decode(bundle_of(reply))
     assert answer.kind == "refusal"
-    assert answer.values == ("the site cannot start; its own log says why.",)
+    assert answer.values == ("the site cannot start; see the site's log.",)
 
 
 @pytest.mark.parametrize(
     ("has_kit", "origin"), [(True, "server"), (False, "server.run-1"), (False, "S1")]
 )
-def test_only_the_simulators_server_asks_without_a_kit(tmp_path, monkeypatch, has_kit, origin):
+def test_without_a_kit_only_the_simulators_server_is_answered(
+    tmp_path, monkeypatch, has_kit, origin
+):
     answer_to, _ = start(tmp_path, monkeypatch, has_kit)
 
     assert code(answer_to(asked(origin, b""))) == ReturnCode.UNAUTHENTICATED

@@ -1,4 +1,4 @@
-"""The gate before NVFLARE: who may ask for what, and what of NVFLARE it relies upon."""
+"""The gate in front of NVFLARE: who may request what, and the NVFLARE parts it relies upon."""
 
 import hashlib
 import inspect
@@ -20,12 +20,12 @@ from nvflare.utils.job_launcher_utils import generate_client_command
 
 from notears_pfl.federated import gate
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.federated.runs import LEDGER
+from notears_pfl.federated.run_records import LEDGER
 
 JOB = "0a761c9c-f44c-404c-9f3d-5ef4d37f8779"
-# How NVFLARE receives, dispatches and starts, as read when the gate was written. Where one of these
-# has changed, read it and ``gate.py`` again, run tests/workflow/federated/test_federated_attacks.py
-# and only then write down the new digest.
+# NVFLARE's code for receiving, dispatching and starting, as it was when the gate was written. If
+# one of these has changed, read it and ``gate.py`` again, run
+# tests/workflow/federated/test_federated_attacks.py, and only then enter the new digest.
 RELIED_UPON = [
     (CoreCell.start, "627d734bdda7"),
     (CoreCell.set_message_interceptor, "29d3a1704571"),
@@ -57,7 +57,7 @@ def asked(origin, channel, topic, carried=None):
 def test_nvflare_is_what_the_gate_was_written_for(part, digest):
     found = hashlib.sha256(inspect.getsource(part).encode()).hexdigest()[:12]
 
-    assert found == digest, f"{part} has changed: see above this test what to do"
+    assert found == digest, f"{part} has changed: see the comment on RELIED_UPON"
 
 
 @pytest.mark.parametrize(("channel", "topic", "carried"), [
@@ -68,7 +68,7 @@ def test_nvflare_is_what_the_gate_was_written_for(part, digest):
     ("sm__STREAM", "sm__DATA", ("return_only", "task:get_task")),
     ("sm__STREAM", "sm__DATA", ("aux_communication", "__end_run__")),
 ])  # fmt: skip
-def test_what_a_fit_needs_is_let_through_from_the_centre_alone(channel, topic, carried):
+def test_requests_that_a_fit_needs_pass_only_from_the_centre(channel, topic, carried):
     def is_allowed(origin, is_inside):
         return gate.is_allowed(f"S0.{JOB}", is_inside, asked(origin, channel, topic, carried))
 
@@ -92,7 +92,7 @@ def test_what_a_fit_needs_is_let_through_from_the_centre_alone(channel, topic, c
     ("notears_pfl", "*", None),
     ("*", "*", None),
 ])  # fmt: skip
-def test_all_else_is_for_the_sites_own_processes(channel, topic, carried):
+def test_all_other_requests_pass_only_from_the_sites_own_processes(channel, topic, carried):
     request = asked("server", channel, topic, carried)
     own = asked(f"S0.{JOB}", channel, topic, carried)
 
@@ -110,20 +110,22 @@ def test_all_else_is_for_the_sites_own_processes(channel, topic, carried):
     (f"S0.{JOB}", "train.notify_job_status", JOB, True),
     (f"S0.{JOB}", "train.deploy", JOB, False),
 ])  # fmt: skip
-def test_jobs_are_the_centres_and_their_state_is_the_sites(origin, topic, job, expected):
+def test_only_the_centre_runs_jobs_and_only_the_site_reports_their_status(
+    origin, topic, job, expected
+):
     request = asked(origin, "admin", "admin")
     request.payload = Administrative(topic, "")
     if job:
         request.payload.set_header("job_id", job)
 
-    assert gate.is_of_a_job(request) is expected
+    assert gate.is_job_request(request) is expected
 
 
-def test_an_administrative_request_that_is_none_is_refused():
+def test_a_malformed_administrative_request_is_refused():
     request = asked("server", "admin", "admin")
     request.payload = {"topic": "sys.shell"}
 
-    assert not gate.is_of_a_job(request)
+    assert not gate.is_job_request(request)
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def refusals(tmp_path, monkeypatch, rules):
     return gate.Refusals()
 
 
-def test_a_refusal_is_recorded_in_plain_signs(refusals, tmp_path):
+def test_a_refusal_is_recorded_in_plain_characters(refusals, tmp_path):
     refusals("S1\n\tx", JOB, "sys.shell\x1b[2J" + 500 * "a", 77)
 
     ledger = read_ledger(tmp_path / LEDGER)
@@ -146,7 +148,7 @@ def test_a_refusal_is_recorded_in_plain_signs(refusals, tmp_path):
 
 
 def test_a_flood_of_requests_does_not_fill_the_disk(refusals, tmp_path, monkeypatch):
-    monkeypatch.setattr(gate, "MOST", 10)
+    monkeypatch.setattr(gate, "RECORDED_SINGLY", 10)
 
     for _ in range(1100):
         refusals("server", "", "sys.shell", 5)

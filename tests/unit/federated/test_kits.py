@@ -1,4 +1,4 @@
-"""Start-up kits: who can read them, what the authority keeps, and the day they end."""
+"""Start-up kits: who can read them, what the authority keeps, and when they expire."""
 
 import datetime
 import json
@@ -14,7 +14,7 @@ from notears_pfl.federated import kits as kits_module
 from notears_pfl.federated.centre import run_centre
 from notears_pfl.federated.engine import run_site
 from notears_pfl.federated.kits import provision, refuse_expired
-from notears_pfl.federated.simulation import simulated_federation, write_site_files
+from notears_pfl.federated.simulated_federation import simulated_federation, write_site_files
 
 FEDERATION = simulated_federation(["S0", "S1"], ["G"], ["A", "B"], "subject", {})
 
@@ -30,7 +30,7 @@ def kits(tmp_path):
 
 
 def expire(kits, kit, certificate, days):
-    """Have the authority sign a kit's certificate anew, so that it ends in so many days."""
+    """Have the authority sign a kit's certificate again, to expire in ``days`` days."""
     path = kits / kit / "startup" / certificate
     old = x509.load_pem_x509_certificate(path.read_bytes())
     key = json.loads((kits / "authority/cert.json").read_text())["root_pri_key"]
@@ -46,7 +46,7 @@ def expire(kits, kit, certificate, days):
     return f"{end:%Y-%m-%d}"
 
 
-def test_only_their_owner_can_read_kits(kits):
+def test_only_their_owner_can_read_the_kits(kits):
     readable = [path for path in [kits, *kits.rglob("*")] if path.stat().st_mode & 0o077]
 
     assert readable == []
@@ -57,7 +57,7 @@ def test_kits_have_no_script_that_starts_a_site_without_its_gate(kits):
     assert list(kits.rglob("*.sh")) == []
 
 
-def test_the_folder_is_closed_before_anything_is_in_it(tmp_path, monkeypatch):
+def test_the_folder_is_private_before_any_file_is_written(tmp_path, monkeypatch):
     copied = []
 
     def copytree(*arguments):
@@ -71,7 +71,7 @@ def test_the_folder_is_closed_before_anything_is_in_it(tmp_path, monkeypatch):
     assert set(copied) == {0o700}
 
 
-def test_the_authority_keeps_no_key_but_its_own(kits):
+def test_the_authority_keeps_only_its_own_key(kits):
     text = "".join(path.read_text() for path in (kits / "authority").iterdir())
 
     assert text.count("PRIVATE KEY") == 2  # its beginning and its end
@@ -79,17 +79,17 @@ def test_the_authority_keeps_no_key_but_its_own(kits):
         assert key.read_text().split("\n")[1] not in text
 
 
-def test_a_fresh_kit_is_neither_refused_nor_warned_of(kits):
+def test_a_fresh_kit_causes_no_refusal_and_no_warning(kits):
     assert refuse_expired(kits / "sites/S0", "client.crt") is None
 
 
-def test_a_kit_is_warned_of_from_thirty_days_before_it_ends(kits):
+def test_a_kit_causes_a_warning_from_thirty_days_before_it_expires(kits):
     expire(kits, "sites/S0", "client.crt", days=31.5)
     assert refuse_expired(kits / "sites/S0", "client.crt") is None
 
     day = expire(kits, "sites/S0", "client.crt", days=29.5)
     warning = refuse_expired(kits / "sites/S0", "client.crt")
-    assert f"the kit of S0 expires on {day}, in 29 days. Provision anew" in warning
+    assert f"the kit of S0 expires on {day}, in 29 days. Provision new kits" in warning
 
 
 def test_an_expired_kit_is_named_at_the_site(kits, tmp_path):
@@ -110,7 +110,7 @@ def test_an_expired_kit_is_named_at_the_centre(kits, tmp_path, kit, certificate)
         run_centre(kits / "centre", FEDERATION, tmp_path / "out")
 
 
-def test_a_kit_ends_with_its_authority(kits):
+def test_a_kit_expires_with_its_authority(kits):
     startup = kits / "sites/S0/startup"
     expire(kits, "sites/S0", "rootCA.pem", days=-3)
     assert (startup / "client.crt").exists()

@@ -1,4 +1,4 @@
-"""The ledger survives a full disk and several writers; what it cannot record does not happen."""
+"""The ledger survives a full disk and several writers; unrecorded messages are not sent."""
 
 import errno
 import multiprocessing
@@ -12,21 +12,21 @@ from notears_pfl.federated import ledger as ledgers
 from notears_pfl.federated.border import CANNOT_RECORD
 from notears_pfl.federated.ledger import Ledger, read_ledger
 from notears_pfl.federated.messages import Message, decode, encode
-from notears_pfl.federated.runs import read_runs, record_run
+from notears_pfl.federated.run_records import read_runs, record_run
 from notears_pfl.federated.statement import write_statement
 
 WEIGHTS = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))
 
 
 class Disk:
-    """A disk that takes so many bytes more, then says that it is full, after a cut write."""
+    """A disk with room for a given number of bytes; when full, it cuts a write off and fails."""
 
     def __init__(self, monkeypatch):
         self.room, self._write = None, os.write
         monkeypatch.setattr(ledgers.os, "write", self)
 
     def __call__(self, file, data):
-        """Write what there is room for."""
+        """Write as much as there is room for."""
         if self.room is None:
             return self._write(file, data)
         if self.room == 0:
@@ -43,7 +43,7 @@ def disk(monkeypatch):
 
 @pytest.mark.parametrize("room", [1, 30, 59, 60])
 @pytest.mark.parametrize("reopened", [False, True])
-def test_a_line_cut_off_by_a_full_disk_is_left_out_and_counted(tmp_path, disk, room, reopened):
+def test_a_line_cut_off_by_a_full_disk_is_skipped_and_counted(tmp_path, disk, room, reopened):
     path = tmp_path / "ledger.tsv"
     ledger = Ledger(path, "run-1")
     ledger.write("in", "MDD", WEIGHTS, "step", 111)
@@ -69,7 +69,7 @@ def test_a_ledger_that_ends_in_the_middle_of_a_line_is_read(tmp_path):
     assert read_ledger(path)["bytes"].tolist() == [12345]
 
 
-def test_rules_of_a_run_that_were_cut_off_are_left_out(tmp_path, rules, disk):
+def test_rules_of_a_run_that_were_cut_off_are_skipped(tmp_path, rules, disk):
     record_run(tmp_path, "run-1", rules)
     disk.room = 12
     with pytest.raises(StorageError):
@@ -111,7 +111,7 @@ def _write_many(path, name, n):
         ledger.write("in", "MDD", WEIGHTS, "step", i)
 
 
-def test_processes_that_write_at_once_break_no_line(tmp_path):
+def test_concurrent_writers_do_not_break_lines(tmp_path):
     path = tmp_path / "ledger.tsv"
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_write_many, args=(path, f"r{i}", 300)) for i in range(3)]

@@ -1,4 +1,4 @@
-"""A site that lies: its words are bounded, and nobody else is blamed for them."""
+"""A site that lies: its answers are bounded, and no other site is blamed for them."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def fitted(courier):
 
 
 def described_as(**changes):
-    """Change what a site says of itself."""
+    """Change what a site reports about itself."""
 
     def spoil(data):
         *first, last = [message for message, _ in decode(data)]
@@ -29,19 +29,19 @@ def described_as(**changes):
 
 
 def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
-    """They make the scale D that S0 refuses."""
+    """The variances of S1 determine the scale D that S0 refuses."""
     courier = hospitals.courier()
     hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
 
-    with pytest.raises(FederatedError, match=r"S1 .*\. Look at the site that is out of line") as no:
+    with pytest.raises(FederatedError, match=r"S1 .*\. Check the site that stands out") as no:
         fitted(courier)
 
-    assert "Their medians differ: S0 " in str(no.value)
+    assert "their medians differ: S0 " in str(no.value)
 
 
 @pytest.mark.parametrize("step", [0.9, 1.9])
-def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospitals, step):
-    """S1 goes as far from V as no single answer can be refused for, and stays below the largest."""
+def test_a_site_that_inflates_the_weights_is_named_before_others_answer(hospitals, step):
+    """S1 moves as far from V as one answer may without refusal, and stays below the limit."""
     courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
 
     def growing(bundles):
@@ -67,13 +67,13 @@ def test_a_site_that_drives_the_weights_up_is_named_before_others_answer(hospita
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"n": 10**30}, "n must be a whole number from 2 to 1000000000"),
-        ({"n": 80.0}, "n must be a whole number"),
+        ({"n": 10**30}, "n must be an integer from 2 to 1000000000"),
+        ({"n": 80.0}, "n must be an integer"),
         ({"has_samples": "yes"}, "has_samples must be true or false"),
         ({"has_samples": 1}, "has_samples must be true or false"),
     ],
 )
-def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, reason):
+def test_what_a_site_reports_about_itself_is_typed_and_bounded(hospitals, changes, reason):
     courier = hospitals.courier()
     hospitals.spoil = {"S1": described_as(**changes)}
 
@@ -84,14 +84,14 @@ def test_what_a_site_says_of_itself_is_typed_and_bounded(hospitals, changes, rea
 @pytest.mark.parametrize(
     ("counts", "reason"),
     [
-        ({"subjects": 2.5}, "subjects must be a whole number"),
-        ({"subjects": True}, "subjects must be a whole number"),
-        ({"samples": 10**12}, "samples must be a whole number"),
+        ({"subjects": 2.5}, "subjects must be an integer"),
+        ({"subjects": True}, "subjects must be an integer"),
+        ({"samples": 10**12}, "samples must be an integer"),
         ({"effective_samples": 1e300}, "effective_samples must be at most"),
-        ({"noise": "\x1b[2J"}, "noise must be nothing, or its epsilon"),
-        ({"noise": {"epsilon": 1.0}}, "noise must be nothing, or its epsilon"),
+        ({"noise": "\x1b[2J"}, "noise must be absent, or give epsilon"),
+        ({"noise": {"epsilon": 1.0}}, "noise must be absent, or give epsilon"),
         ({"noise": {"epsilon": "a", "delta": 0.1, "clip": 1.0}, "effective_samples": None},
-         "epsilon must be numbers"),
+         "epsilon must be a number"),
         ({"noise": {"epsilon": 1.0, "delta": 0.1, "clip": 1.0}}, "without effective_samples"),
     ],
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_counts_of_a_site_are_typed_and_bounded(hospitals, counts, reason):
         hospitals.courier()
 
 
-def test_words_of_a_site_are_cleaned_and_cut(hospitals):
+def test_text_from_a_site_is_cleaned_and_shortened(hospitals):
     words = "\x1b[31mowned\r" + "a" * 10**5
     hospitals.spoil = {"S1": lambda data: encode(Message("refusal", 0, 0, (words,)))}
 

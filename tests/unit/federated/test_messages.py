@@ -1,4 +1,4 @@
-"""Messages arrive bit for bit, and bytes that are no message are refused."""
+"""Messages arrive bit for bit, and bytes that are not a message are refused."""
 
 import contextlib
 import json
@@ -61,7 +61,7 @@ def test_sizes_of_a_bundle_add_up(rng):
     assert sum(size for _, size in found) == len(bundle)
 
 
-def test_shapes_are_told_value_by_value():
+def test_shapes_are_listed_value_by_value():
     message = Message("begin", 0, 0, (np.zeros((3, 2)), None, 1.5, ["a", "b", "c"]))
 
     assert message.shape == "3x2 1 3"
@@ -77,10 +77,10 @@ def test_shapes_are_told_value_by_value():
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [-1]]]]), id="negative shape"),
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [2**40, 2**40]]]]), id="huge"),
         pytest.param(forged(["step", 0, 0, {"code": "x"}, []]), id="unknown tag"),
-        pytest.param(forged(["step", 0, 0, {"array": 5}, []]), id="array that is not there"),
-        pytest.param(forged(["step", 0, 0, {"mapping": [1]}, []]), id="mapping that is none"),
+        pytest.param(forged(["step", 0, 0, {"array": 5}, []]), id="missing array"),
+        pytest.param(forged(["step", 0, 0, {"mapping": [1]}, []]), id="not a mapping"),
         pytest.param(forged(["step", "0", 0, {"tuple": []}, []]), id="round is text"),
-        pytest.param(forged(["step", 10**400, 0, {"tuple": []}, []]), id="round beyond all"),
+        pytest.param(forged(["step", 10**400, 0, {"tuple": []}, []]), id="round too large"),
         pytest.param(forged(["s" * 99, 0, 0, {"tuple": []}, []]), id="long name"),
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [0, 2**80]]]]), id="overflow"),
         pytest.param(struct.pack("<I", 2**31) + b"[]", id="long header"),
@@ -89,13 +89,13 @@ def test_shapes_are_told_value_by_value():
         pytest.param(struct.pack("<I", 3) + b"NaN", id="not a number"),
     ],
 )
-def test_bytes_that_are_no_message_are_refused(data):
-    with pytest.raises(MessageError, match="no message can be read"):
+def test_bytes_that_are_not_a_message_are_refused(data):
+    with pytest.raises(MessageError, match="not a valid message"):
         decode(data)
 
 
-def test_a_small_message_does_not_ask_for_much_memory():
-    """As numpy text, 30,000 labels are as long as the longest each: 74 GiB for one megabyte."""
+def test_a_small_message_does_not_take_much_memory():
+    """As numpy text, each of 30,000 labels takes the length of the longest: 74 GiB for 1 MB."""
     labels = ["a"] * 30000 + ["b" * 650000]
     ((message, _),) = decode(encode(Message("plan", 0, 0, ({"rois": labels},))))
     tracemalloc.start()
@@ -110,7 +110,7 @@ def test_a_small_message_does_not_ask_for_much_memory():
 def test_a_header_is_not_read_beyond_its_largest_length():
     data = forged(["plan", 0, 0, ["x" * LARGEST_HEADER], []])
 
-    with pytest.raises(MessageError, match="where 1048576 are the most"):
+    with pytest.raises(MessageError, match="the maximum is 1048576"):
         decode(data)
 
 

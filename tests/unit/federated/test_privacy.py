@@ -1,4 +1,4 @@
-"""Noise on U^k: the promised privacy by its definition, and one draw for ever."""
+"""Noise on U^k: privacy by its definition, and a single draw."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_small_subjects_are_not_clipped(rng, monkeypatch):
 
 
 def test_noise_has_the_same_strength_in_every_direction(rng):
-    """In Frobenius norm: an entry off the diagonal counts twice and has half the variance."""
+    """In Frobenius norm, an off-diagonal entry counts twice and has half the variance."""
     noise, d = Noise(50.0, 1e-5, 1.0), 3
     subjects = [np.eye(3) * 30 for _ in range(4)]
     sigma = noise_level(noise, sensitivity(noise, 4))

@@ -8,11 +8,11 @@ import yaml
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.errors import ConfigError, FederatedError, TableError
 from notears_pfl.federated.ledger import Ledger
+from notears_pfl.federated.message_kinds import KINDS, check_answer
 from notears_pfl.federated.messages import Message
-from notears_pfl.federated.protocol import KINDS, check_answer
-from notears_pfl.federated.rules import RefusedError, read_rules
-from notears_pfl.federated.runs import LEDGER, record_run
-from notears_pfl.federated.site_data import load_site, subjects_of_a_part
+from notears_pfl.federated.run_records import LEDGER, record_run
+from notears_pfl.federated.site_data import load_site, subjects_per_fold
+from notears_pfl.federated.site_rules import RefusedError, read_rules
 
 ROIS = ["A", "B", "C"]
 PLAN = {"group": "MDD", "rois": ["A", "C"], "scale": "subject", "estimator": {}}
@@ -40,7 +40,7 @@ def settings():
 
 @pytest.fixture
 def site_file(tmp_path, settings, rng):
-    """Write a site's file and series: four MDD in discovery, and others who must not count."""
+    """Write a site's file and series: four MDD in discovery, and others that must not count."""
     (tmp_path / "series").mkdir()
     rows = [(f"sub-{i}", "COI", "MDD", "discovery") for i in range(4)]
     rows += [("sub-v", "COI", "MDD", "validation"), ("sub-h", "COI", "HC", "discovery")]
@@ -60,7 +60,7 @@ def site_file(tmp_path, settings, rng):
     return write
 
 
-def test_a_site_brings_its_discovery_subjects_of_the_group(site_file, tmp_path):
+def test_a_site_loads_its_discovery_subjects_of_the_group(site_file, tmp_path):
     loaded = load_site(read_rules(site_file()), "COI", PLAN)
 
     paths = {f"sub-{i}": tmp_path / f"series/sub-{i}.tsv" for i in range(4)}
@@ -75,7 +75,9 @@ def test_a_site_brings_its_discovery_subjects_of_the_group(site_file, tmp_path):
 def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
     rules = read_rules(site_file(minimum_subjects=5))
 
-    with pytest.raises(RefusedError, match="at least 5 subjects here") as raised:
+    with pytest.raises(
+        RefusedError, match="groups of at least 5 subjects; this group has fewer"
+    ) as raised:
         load_site(rules, "COI", PLAN)
 
     assert "4" not in str(raised.value)
@@ -102,7 +104,7 @@ def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_fo
     ],
 )
 def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
-    assert subjects_of_a_part(lengths, 3) == pytest.approx(expected)
+    assert subjects_per_fold(lengths, 3) == pytest.approx(expected)
 
 
 def test_a_site_of_another_name_has_no_subjects(site_file):
@@ -110,7 +112,7 @@ def test_a_site_of_another_name_has_no_subjects(site_file):
         load_site(read_rules(site_file()), "KUT", PLAN)
 
 
-def test_a_site_with_noise_tells_only_what_is_private(site_file):
+def test_a_site_with_noise_reveals_only_private_values(site_file):
     noise = {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}
     rules = read_rules(site_file(top={"noise": noise}))
 
@@ -120,7 +122,7 @@ def test_a_site_with_noise_tells_only_what_is_private(site_file):
     described = first.site.describe()
     assert not np.allclose(described.variances, exact.variances)
     assert described.variances.tobytes() == second.site.describe().variances.tobytes()
-    # No folds: they would be looks at the data beyond the one that was paid for.
+    # No folds: they would be further releases, which ε and δ do not cover.
     assert not described.has_samples
     assert first.counts["noise"] == noise
     assert first.counts["effective_samples"] is None
@@ -128,13 +130,13 @@ def test_a_site_with_noise_tells_only_what_is_private(site_file):
 
 
 @pytest.mark.parametrize("change", [{"rois": ["A", "B"]}, {"scale": "roi"}, {"rois": ["C", "A"]}])
-def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
-    """Other ROIs weigh subjects by other variances: many lists would tell single subjects."""
+def test_a_different_second_release_of_a_group_is_refused(site_file, tmp_path, change):
+    """Other ROIs weight subjects differently, so many lists would reveal single subjects."""
     rules = read_rules(site_file(scales=["subject", "roi"]))
     load_site(rules, "COI", PLAN)
     load_site(rules, "COI", {**PLAN, "estimator": {"kappa": 1.0}})
 
-    with pytest.raises(RefusedError, match=r"other ROIs.*remove group-MDD_release.txt"):
+    with pytest.raises(RefusedError, match=r"different ROIs.*remove group-MDD_release.txt"):
         load_site(rules, "COI", {**PLAN, **change})
 
     (tmp_path / "records/group-MDD_release.txt").unlink()
@@ -142,17 +144,17 @@ def test_a_second_look_at_a_group_is_refused(site_file, tmp_path, change):
 
 
 def test_a_group_that_changed_between_runs_is_refused(site_file, tmp_path):
-    """The difference of both runs would be the covariance of the subject who left."""
+    """The difference between the runs would be the covariance of the subject who left."""
     rules = read_rules(site_file())
     load_site(rules, "COI", PLAN)
     cohort = pd.read_csv(tmp_path / "cohort.tsv", sep="\t")
     cohort.iloc[1:].to_csv(tmp_path / "cohort.tsv", sep="\t", index=False)
 
-    with pytest.raises(RefusedError, match="was answered for before"):
+    with pytest.raises(RefusedError, match="has already answered about group 'MDD'"):
         load_site(rules, "COI", PLAN)
 
 
-def test_other_rois_are_a_second_release_and_refused(site_file):
+def test_with_noise_other_rois_are_refused_as_a_second_release(site_file):
     rules = read_rules(site_file(top={"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}))
     load_site(rules, "COI", PLAN)
 
@@ -164,7 +166,7 @@ NOISE = {"noise": {"epsilon": 5.0, "delta": 1e-5, "clip": 4.0}}
 
 
 def answered(rules, run, kind, group):
-    """Leave what a run leaves in a site's records."""
+    """Write the records that a run leaves at a site."""
     ledger = Ledger(rules.records / LEDGER, run)
     record_run(rules.records, run, rules)
     ledger.write("out", group, Message("answer", 1, 1, (np.zeros(2),)), kind, 100)
@@ -172,10 +174,12 @@ def answered(rules, run, kind, group):
 
 
 @pytest.mark.parametrize("kind", ["describe", "step", "score"])
-def test_noise_on_what_was_sent_without_is_refused(site_file, kind):
+def test_noise_is_refused_for_a_group_already_sent_without_it(site_file, kind):
     answered(read_rules(site_file()), "january", kind, "MDD")
 
-    with pytest.raises(RefusedError, match="without noise left this site in run january"):
+    with pytest.raises(
+        RefusedError, match="in run january this site sent results of group 'MDD' without noise"
+    ):
         load_site(read_rules(site_file(top=NOISE)), "COI", PLAN)
 
 
@@ -192,7 +196,7 @@ def test_noise_after_a_run_of_unknown_rules_is_refused(site_file):
     ({}, "step", "HC"),
     ({}, "plan", "MDD"),
 ])  # fmt: skip
-def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, group):
+def test_noise_is_added_if_nothing_was_sent_without_it(site_file, top, kind, group):
     answered(read_rules(site_file(top=top)), "january", kind, group)
 
     loaded = load_site(read_rules(site_file(top=NOISE)), "COI", PLAN)
@@ -207,7 +211,7 @@ def test_noise_is_added_where_nothing_was_sent_without(site_file, top, kind, gro
         ({"messages": ["samples"]}, "'allow.messages.0' is 'samples'"),
         ({"groups": ["MDD", "mdd"]}, "site.yaml: the groups 'MDD', 'mdd' differ only by case"),
         ({"groups": ["MDD\n"]}, r"'allow.groups.0' is 'MDD\\n'"),
-        ({"rho": [10, 0.1]}, "allow.rho is .*write the least value first"),
+        ({"rho": [10, 0.1]}, "allow.rho is .*write the smaller value first"),
         ({"top": {"series": "series.tsv"}}, "'series' is 'series.tsv'"),
         ({"top": {"nois": {}}}, "unknown key 'nois'. Did you mean 'noise'"),
         ({"top": {"noise": {"epsilon": 1, "delta": 2, "clip": 1}}}, "'noise.delta' is 2"),
@@ -247,7 +251,7 @@ def test_a_wrong_table_of_rois_is_refused(site_file, tmp_path, text, reason):
         read_rules(site_file(rois="rois.tsv"))
 
 
-def test_a_key_that_stands_twice_in_a_sites_file_is_refused(site_file):
+def test_a_duplicate_key_in_a_sites_file_is_refused(site_file):
     file = site_file()
     file.write_text(file.read_text() + "records: elsewhere\n")
 

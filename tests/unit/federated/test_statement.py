@@ -1,4 +1,4 @@
-"""The statement for the ethics board: the ledger's numbers, and each run under its own rules."""
+"""The statement for the ethics board has the ledger's numbers and each run's own rules."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from notears_pfl.federated.ledger import Ledger, read_ledger
 from notears_pfl.federated.messages import Message
 from notears_pfl.federated.privacy import Noise
-from notears_pfl.federated.runs import LEDGER, record_run
+from notears_pfl.federated.run_records import LEDGER, record_run
 from notears_pfl.federated.statement import write_statement
 
 WEIGHTS = Message("answer", 1, 1, ((np.zeros((2, 2)), 0.5),))
@@ -17,7 +17,7 @@ NOISE = Noise(2.5, 1e-6, 4.0)
 
 @pytest.fixture
 def run(tmp_path, rules):
-    """Leave the records of a run with some answers; give the statement after it."""
+    """Write the records of a run with some answers; return the statement after it."""
 
     def run(name, kinds=("step",), group="MDD", recorded=True, **changes):
         ledger = Ledger(tmp_path / LEDGER, name)
@@ -34,7 +34,7 @@ def run(tmp_path, rules):
 
 
 def sections(text):
-    """Paragraphs of what the centre can learn, by run."""
+    """Paragraphs about what the centre can learn, by run."""
     return text.split("### ")[1:]
 
 
@@ -48,14 +48,14 @@ def test_the_statement_has_the_ledgers_numbers(run):
     assert "centre.org" in text
 
 
-def test_the_statement_of_a_site_with_noise_names_its_price(run):
+def test_the_statement_of_a_site_with_noise_names_epsilon_and_delta(run):
     text = run("run-1", noise=NOISE)
 
     assert "(ε, δ) = (2.5, 1e-06)" in text
     assert "exact" not in text
 
 
-def test_rules_of_today_are_not_said_of_earlier_runs(run):
+def test_earlier_runs_are_described_by_their_own_rules(run):
     run("january", minimum_subjects=5, centre="old.org")
     run("february", minimum_subjects=5, centre="old.org")
     text = run("march", group="HC", minimum_subjects=20, centre="new.org", noise=NOISE)
@@ -63,16 +63,16 @@ def test_rules_of_today_are_not_said_of_earlier_runs(run):
     earlier, today = sections(text)
     assert "2 run(s), centre old.org" in earlier
     assert (
-        "exact covariance matrix of the regions, averaged over the group's subjects, of MDD"
+        "exact covariance matrix of the regions, averaged over the group's subjects, for MDD"
         in earlier
     )
     assert "fewer than 5 subjects" in earlier
     assert "1 run(s), centre new.org" in today
-    assert "with noise, of HC" in today
+    assert "with noise, for HC" in today
     assert "fewer than 20 subjects" in today
 
 
-def test_a_run_whose_rules_were_not_recorded_is_taken_as_without_noise(run):
+def test_a_run_whose_rules_were_not_recorded_is_treated_as_without_noise(run):
     text = run("old", ["split", "step"], recorded=False)
 
     (old,) = sections(text)
@@ -88,7 +88,7 @@ def test_parts_that_were_disclosed_are_named(run):
     assert "at least 7 subjects" in text
 
 
-def test_nothing_is_said_of_parts_where_there_were_none(run):
+def test_parts_are_not_mentioned_if_there_were_none(run):
     assert "part" not in sections(run("run-1"))[0]
 
 
@@ -96,7 +96,7 @@ def test_a_run_without_weights_says_so(run):
     assert "No weights were sent" in run("run-1", ["plan", "describe"])
 
 
-def test_a_site_that_was_started_again_with_other_rules_has_both_said(run):
+def test_a_site_restarted_with_other_rules_has_both_described(run):
     run("run-1", noise=NOISE)
     text = run("run-1")
 
@@ -104,7 +104,7 @@ def test_a_site_that_was_started_again_with_other_rules_has_both_said(run):
     assert "The exact covariance matrix" in text
 
 
-def test_a_statement_of_nothing(tmp_path, rules):
+def test_a_statement_without_messages_says_so(tmp_path, rules):
     Ledger(tmp_path / LEDGER, "run-1").close()
 
     write_statement("COI", tmp_path)

@@ -1,4 +1,4 @@
-"""A centre and three hospitals as processes of their own, with mutual TLS on loopback."""
+"""A centre and three hospitals as separate processes, with mutual TLS on loopback."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class Hospitals:
         return [sys.executable, "-m", "notears_pfl", "federated", *map(str, arguments)]
 
     def write_federation(self, **changes):
-        """Write the file of the federation, with what departs from the usual."""
+        """Write the federation file with some changes to the defaults."""
         file = self.root / "federation.yaml"
         waiting = {"answer_s": 5, "patience_s": 300, "without": "stop", "minimum_sites": 2}
         file.write_text(
@@ -66,7 +66,7 @@ class Hospitals:
         return file
 
     def start(self, name, command, **variables):
-        """Start a process whose output goes to a file of its name."""
+        """Start a process whose output goes to a file with its name."""
         environment = {**os.environ, **variables, "OMP_NUM_THREADS": "1"}
         with (self.root / f"{name}.out").open("ab") as log:
             self.processes[name] = subprocess.Popen(
@@ -74,13 +74,13 @@ class Hospitals:
             )
 
     def start_site(self, name, kit=None, **variables):
-        """Start a site, or an intruder with a kit that is not its own."""
+        """Start a site, or an intruder with someone else's kit."""
         kit = kit or self.root / "kits/sites" / name
         site_file = self.root / kit.name / "site.yaml"
         self.start(name, self.command("site", kit, site_file), **variables)
 
     def family(self, name):
-        """All processes of a command, its jobs included."""
+        """All processes of a command, including its jobs."""
         leader = psutil.Process(self.processes[name].pid)
         return [leader, *leader.children(recursive=True)]
 
@@ -117,7 +117,7 @@ class Hospitals:
         return (self.root / f"{name}.out").read_text()
 
     def wait_for_rounds(self, out, n_rounds):
-        """Wait until the centre has saved so many rounds."""
+        """Wait until the centre has saved ``n_rounds`` rounds."""
         journal = self.root / out / "state/group-MDD.journal"
         size = n_rounds * len(SITES) * 8 * len(ROIS) ** 2
         deadline = time.monotonic() + 240
@@ -138,7 +138,7 @@ class Hospitals:
         return NotearsPFL(progress=False, **settings).fit(samples).weights_
 
     def steps_of_a_fit(self):
-        """How many steps a site takes in an undisturbed fit."""
+        """Count the steps of a site in an undisturbed fit."""
         samples = [site_samples(self.series(site), "subject").x for site in SITES]
         steps = []
 
@@ -165,14 +165,14 @@ class Hospitals:
         return set(self.ledger(site)["run"]) if exists else set()
 
     def steps(self, site, but=()):
-        """How many steps the site has answered so far, without those of some runs."""
+        """Count the steps that the site has answered so far, excluding some runs."""
         ledger = self.ledger(site)
         steps = ledger[(ledger["kind"] == "step") & (ledger["direction"] == "out")]
         return int((~steps["run"].isin(but)).sum())
 
 
 def write_site(folder, site, rng):
-    """Write what the workflow leaves at a hospital, and the hospital's own file."""
+    """Write the workflow's files at a hospital, and the hospital's own file."""
     (folder / "results/timeseries").mkdir(parents=True)
     (folder / "results/cohort").mkdir()
     W = np.triu(rng.uniform(size=(8, 8)) < 0.3, k=1) * rng.uniform(0.5, 0.8, size=(8, 8))
@@ -202,7 +202,7 @@ def write_site(folder, site, rng):
 
 @pytest.fixture(scope="module")
 def started_hospitals(tmp_path_factory):
-    """Give three hospitals, started once; whatever runs on their folders is ended afterwards."""
+    """Give three hospitals, started once; all processes in their folders are killed at the end."""
     root = tmp_path_factory.mktemp("hospitals")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -225,7 +225,7 @@ def started_hospitals(tmp_path_factory):
 
 @pytest.fixture
 def hospitals(started_hospitals):
-    """Give three running hospitals; a test may end some, and the next has them again."""
+    """Give three running hospitals; those that an earlier test stopped are restarted."""
     for site in SITES:
         if site not in started_hospitals.processes:
             started_hospitals.start_site(site)

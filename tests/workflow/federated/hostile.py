@@ -1,7 +1,7 @@
-"""What an attacker adds to its own process: runs as sitecustomize, in the process of its cell.
+"""An attacker's addition to its own process: runs as sitecustomize in the process of its cell.
 
 The cell named in HOSTILE_CELL waits for the file HOSTILE_ORDERS, a list of requests, sends them
-with NVFLARE's own means, and leaves the answers beside it. Nothing of ours takes part.
+with NVFLARE's own functions, and writes the answers beside it. It uses none of our code.
 """
 
 import importlib.abc
@@ -18,7 +18,7 @@ CORE = "nvflare.fuel.f3.cellnet.core_cell"
 
 
 def answers_to(cell, order):
-    """Send one request; return what came back."""
+    """Send one request; return the reply."""
     from nvflare.fuel.f3.cellnet.core_cell import TargetMessage
     from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, MessageType
     from nvflare.fuel.f3.message import Message
@@ -36,7 +36,7 @@ def answers_to(cell, order):
         request = Message(payload=[nested.to_dict()])
         where = order["target"], "cellnet.channel", "bulk"
     if "origin" in order:
-        # As if it came from somebody else: NVFLARE's own sending would put the right origin.
+        # With a false origin: NVFLARE's own sending function would set the true one.
         request.add_headers(
             {
                 MessageHeaderKey.DESTINATION: where[0],

@@ -16,7 +16,7 @@ ADMINISTRATIVE = ("admin", "admin")
 
 
 def orders_of(attacker, hospitals, job):
-    """List what an attacker asks of S0: to read its files, its state, to stop it, to move it."""
+    """List an attacker's requests to S0: read its files and state, stop it, redirect it."""
     subjects = hospitals.root / "S0/results/cohort/participants.tsv"
     key = hospitals.root / "kits/sites/S0/startup/client.key"
     shell = [f"cat {subjects}", f"head {key}", f"ls {hospitals.root}/S0", "pwd",
@@ -36,7 +36,7 @@ def orders_of(attacker, hospitals, job):
         {"admin": "train.shutdown"},
     ]
     orders = [{"target": "S0", "channel": "admin", "topic": "admin", **a} for a in administrative]
-    # The same in a parcel, which NVFLARE unpacks behind its own checks.
+    # The same inside a bulk message, which NVFLARE unpacks after its own checks.
     orders += [{**order, "bulk": True} for order in (orders[0], orders[-1])]
     for channel, topic in [
         ("_net_manager", "config_vars"), ("_net_manager", "process_info"),
@@ -51,7 +51,7 @@ def orders_of(attacker, hospitals, job):
     ]:  # fmt: skip
         orders.append({"target": f"S0.{job}", "channel": channel, "topic": topic})
     shutdown = {"target": "S0", "channel": "admin", "topic": "admin", "admin": "train.shutdown"}
-    # In the name of a process of S0's own, or of the centre.
+    # Posing as one of S0's own processes, or as the centre.
     orders.append({**shutdown, "origin": f"S0.{job}"})
     if attacker != "server":
         abort = {"admin": "train.abort", "headers": {"job_id": job}}
@@ -60,7 +60,7 @@ def orders_of(attacker, hospitals, job):
 
 
 def send(orders, folder):
-    """Have an attacker carry out its orders; give its report."""
+    """Have an attacker carry out its orders; return its report."""
     folder.mkdir()
     temporary = folder / "orders.writing"
     temporary.write_text(json.dumps(orders))
@@ -74,7 +74,7 @@ def send(orders, folder):
 
 @pytest.fixture
 def hostile(tmp_path):
-    """Environment of a process that attacks as the cell of a name."""
+    """Environment of a process that attacks as a named cell."""
     shutil.copy(Path(__file__).parent / "hostile.py", tmp_path / "sitecustomize.py")
 
     def variables(cell):
@@ -90,7 +90,7 @@ def hostile(tmp_path):
 def test_a_hostile_centre_and_a_hostile_hospital_get_nothing(hospitals, hostile, tmp_path):
     root = hospitals.root
     earlier = hospitals.runs("S0")
-    # The hostile hospital runs NVFLARE as it is, and has let go of our gate.
+    # The hostile hospital runs unmodified NVFLARE, without our gate.
     hospitals.stop("S1")
     gated = site_command(root / "kits/sites/S1", "S1")
     plain = [sys.executable, "-u", *PLAIN_CLIENT, *gated[gated.index("-s") - 2 :]]

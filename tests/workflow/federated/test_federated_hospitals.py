@@ -1,6 +1,6 @@
-"""A centre and three hospitals as processes of their own, with mutual TLS on loopback, and faults.
+"""Faults in a federation: a centre and three hospitals as processes, with mutual TLS on loopback.
 
-The three hospitals run for the whole file, as they would; each test runs a centre of its own.
+The three hospitals keep running for the whole file, as they would; each test starts its own centre.
 """
 
 import os
@@ -15,7 +15,7 @@ from notears_pfl.federated.engine import site_command
 
 SITES = ("S0", "S1", "S2")
 QUICK = {"lambda1": 0.0, "lambda2": 0.3, "kappa": 1.0}
-# A tampered site: sends weights that are not numbers.
+# A tampered site, which sends NaN weights.
 TAMPERED = """
 import numpy as np
 from notears_pfl.federated import border
@@ -38,7 +38,7 @@ border.Border.handle = poisoned
 def wait_for_text(path, text):
     deadline = time.monotonic() + 120
     while not path.exists() or text not in path.read_text():
-        assert time.monotonic() < deadline, f"{text!r} never stood in {path}"
+        assert time.monotonic() < deadline, f"{text!r} never appeared in {path}"
         time.sleep(0.2)
 
 
@@ -55,8 +55,8 @@ def test_a_dropout_and_intruders_change_nothing(hospitals):
             if connection.status == psutil.CONN_LISTEN
         ]
         hospitals.kill("S2")
-        # One intruder has the name but a certificate of another authority; one has a certificate
-        # of this authority, of another site.
+        # One intruder has the right name but a certificate from another authority; the other has
+        # a certificate from this authority, but of another site.
         hospitals.start_site("intruder", foreign)
         hospitals.start("impostor", site_command(root / "stolen", "S2"))
         wait_for_text(foreign / "site.log", "CERTIFICATE_VERIFY_FAILED")
@@ -73,7 +73,7 @@ def test_a_dropout_and_intruders_change_nothing(hospitals):
     assert found.tobytes() == expected.tobytes()
 
 
-def test_sites_answer_no_centre_of_another_authority(hospitals):
+def test_sites_do_not_answer_a_centre_of_another_authority(hospitals):
     before = {site: hospitals.runs(site) for site in SITES}
     with hospitals.centre("rogue", hospitals.write_federation(), "foreign_kits"):
         for site in SITES:
@@ -83,18 +83,18 @@ def test_sites_answer_no_centre_of_another_authority(hospitals):
     assert {site: hospitals.runs(site) for site in SITES} == before
 
 
-def test_a_killed_centre_goes_on_from_its_state(hospitals):
+def test_a_killed_centre_resumes_from_its_state(hospitals):
     federation = hospitals.write_federation()
     before = hospitals.runs("S0")
     with hospitals.centre("killed", federation):
-        hospitals.wait_for_rounds("killed", 60)  # round trips, of which some prepare
+        hospitals.wait_for_rounds("killed", 60)  # round trips, some of them preparations
         hospitals.kill("centre")
     n_saved = hospitals.steps("S0", but=before)
     with hospitals.centre("killed", federation) as centre:
         assert centre.wait(300) == 0, hospitals.said("centre")
 
     assert hospitals.networks("killed").tobytes() == hospitals.on_one_machine().tobytes()
-    # What was answered before the kill is not asked again, but for the round that was cut off.
+    # Answered requests are not repeated after the kill, except for the interrupted round.
     assert n_saved >= 40
     assert hospitals.steps("S0", but=before) - hospitals.steps_of_a_fit() in (0, 1)
 
@@ -133,12 +133,12 @@ def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
 
 
 def test_a_poisoned_answer_ends_the_fit_and_names_the_site(hospitals):
-    """S2 is away at first: the centre stops. Then it is back, but tampered with."""
+    """S2 is away at first, so the centre stops. Then S2 returns, but has been tampered with."""
     hospitals.kill("S2")
     federation = hospitals.write_federation(estimator=QUICK, patience_s=2)
     with hospitals.centre("poisoned", federation) as centre:
         assert centre.wait(300) == 1
-    assert "S2 stayed away for 2 s. The state is saved" in hospitals.said("centre")
+    assert "S2 did not answer for 2 s. The state is saved" in hospitals.said("centre")
 
     folder = hospitals.root / "tampered"
     folder.mkdir()

@@ -1,10 +1,10 @@
-"""What an answer can be: bounds that every honest site keeps."""
+"""Bounds on answers, which every honest site satisfies."""
 
 import numpy as np
 import pytest
 
-from notears_pfl.federated import protocol
-from notears_pfl.federated.protocol import check_step
+from notears_pfl.federated import message_kinds
+from notears_pfl.federated.message_kinds import check_step
 from notears_pfl.model.federation import site_from_samples
 
 
@@ -12,8 +12,8 @@ from notears_pfl.model.federation import site_from_samples
 @pytest.mark.parametrize("size", [0.0, 1.0, 30.0])
 @pytest.mark.parametrize("rho", [1e-3, 0.1, 10.0])
 def test_a_step_does_no_worse_than_no_weights(rng, monkeypatch, ordered, size, rho):
-    """With no slack but for rounding, and with nearly collinear ROIs."""
-    monkeypatch.setattr(protocol, "SLACK", 1 + 1e-9)
+    """The bound holds up to rounding, even with nearly collinear ROIs."""
+    monkeypatch.setattr(message_kinds, "SLACK", 1 + 1e-9)
     x = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
     x[:, 5] = x[:, 4] + 1e-6 * x[:, 5]
     site, D = site_from_samples(x, demean=True), rng.uniform(0.1, 10.0, size=6)
@@ -26,7 +26,7 @@ def test_a_step_does_no_worse_than_no_weights(rng, monkeypatch, ordered, size, r
 
 
 def test_a_step_without_a_fold_keeps_the_bound_of_the_whole(rng):
-    """A fold that holds out the quiet part leaves a variance above that of the whole."""
+    """Holding out the part with low variance leaves a variance above that of all samples."""
     x = rng.normal(size=(60, 4)) * np.repeat([0.01, 1.0, 1.0], 20)[:, None]
     site, V = site_from_samples(x, demean=True), np.zeros((4, 4))
     site.split(3)

@@ -1,4 +1,4 @@
-"""Fit every group of a federated study at the centre, and write the workflow's own files."""
+"""A federated study: its file, the fit of every group at the centre, and the result files."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from notears_pfl.federated.courier import Courier, Exchange
 from notears_pfl.federated.journal import Journal
-from notears_pfl.federated.rules import naming_settings, read_rois, read_yaml, refuse_alike
+from notears_pfl.federated.site_rules import errors_naming, read_rois, read_yaml, refuse_alike
 from notears_pfl.io.networks import write_fit
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.model.estimator import NotearsPFL
@@ -16,7 +16,7 @@ from notears_pfl.model.estimator import NotearsPFL
 
 @dataclass(frozen=True)
 class Federation:
-    """A federated study, as agreed between its hospitals."""
+    """A federated study, as agreed by its hospitals."""
 
     name: str
     host: str
@@ -32,14 +32,14 @@ class Federation:
     minimum_sites: int
 
     def __post_init__(self) -> None:
-        """Refuse names that are too alike, wherever the federation comes from."""
+        """Refuse names that could be confused, wherever the federation comes from."""
         refuse_alike("sites", self.sites)
         refuse_alike("groups", self.groups)
         refuse_alike("centre and site", (self.host, *self.sites))
 
 
 def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
-    """Federation of settings that follow the schema; paths start at ``folder``."""
+    """Build a federation from checked settings; paths are relative to ``folder``."""
     return Federation(
         name=content["name"],
         **content["centre"],
@@ -55,7 +55,7 @@ def federation_from(content: Mapping[str, Any], folder: Path) -> Federation:
 def read_federation(path: str | Path) -> Federation:
     """Read the file of a federated study."""
     content = read_yaml(path, "federation.schema.yaml")
-    with naming_settings(path):
+    with errors_naming(path):
         return federation_from(content, Path(path).resolve().parent)
 
 
@@ -64,7 +64,7 @@ def fit_study(
 ) -> None:
     """Fit all groups with ``sites`` and write networks and reports to ``folder``.
 
-    Answers are saved in ``folder/state`` until all groups are fitted: a stopped study resumes.
+    Answers are saved in ``folder/state`` until all groups are fitted, so a stopped study resumes.
     """
     _remove_networks_of_absent_sites(federation, sites, folder)
     journals = []
@@ -93,7 +93,7 @@ def fit_study(
 def _remove_networks_of_absent_sites(
     federation: Federation, sites: Sequence[str], folder: Path
 ) -> None:
-    """Remove the networks of sites that took part in an earlier fit and are absent now."""
+    """Remove networks of sites that took part in an earlier fit but are absent now."""
     for site in set(federation.sites) - set(sites):
         for path in folder.glob(f"group-*_site-{site}_relmat.*"):
             path.unlink()
@@ -107,7 +107,7 @@ def _write(
     courier: Courier,
     folder: Path,
 ) -> None:
-    """Write a group's networks and record, named and laid out as those of one machine."""
+    """Write a group's networks and report, in the format of a fit on one machine."""
     learned_from = {
         site: {
             "Subjects": counts["subjects"],
@@ -126,7 +126,7 @@ def _write(
         scale=federation.scale,
         about={
             "SitesLeftOut": [site for site in federation.sites if site not in sites],
-            # Every fit reveals more about the sites to the centre: none is made just as a check.
+            # Not checked: every additional fit reveals more about the sites to the centre.
             "EdgesChangedByReverseSiteOrder": None,
         },
         details={
@@ -138,13 +138,13 @@ def _write(
 
 
 def write_status(folder: Path, state: str, message: str, sites: Sequence[str] = ()) -> None:
-    """Record how a run of the study ended: finished, silent (and which sites), or failed."""
+    """Record how a run ended: finished, failed, or silent (with the sites that did not answer)."""
     content = {"state": state, "message": message, "sites": list(sites)}
     write_json(content, folder / "state/status.json")
 
 
 def read_status(folder: Path) -> dict[str, Any] | None:
-    """How the last run ended, or None while it has not."""
+    """Return how the last run ended, or None while it is running."""
     path = folder / "state/status.json"
     status: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
     return status

@@ -1,4 +1,4 @@
-"""The centre's files: what it reads, what it writes, and when it goes on without a site."""
+"""The centre's files: what it reads and writes, and when it continues without a site."""
 
 import importlib.util
 import itertools
@@ -17,16 +17,16 @@ import yaml
 from notears_pfl import NotearsPFL
 from notears_pfl.cli import main
 from notears_pfl.errors import ConfigError, FederatedError
-from notears_pfl.federated.centre import remaining, run_centre
+from notears_pfl.federated.centre import run_centre, sites_left
+from notears_pfl.federated.federated_study import fit_study, read_federation
 from notears_pfl.federated.kits import provision
 from notears_pfl.federated.ledger import read_ledger
-from notears_pfl.federated.rules import SCHEMAS, read_rules
-from notears_pfl.federated.simulation import (
+from notears_pfl.federated.simulated_federation import (
     largest_differences,
     simulated_federation,
     write_site_files,
 )
-from notears_pfl.federated.study import fit_study, read_federation
+from notears_pfl.federated.site_rules import SCHEMAS, read_rules
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.schema import read_schema
 from notears_pfl.io.sidecars import read_sidecar
@@ -87,7 +87,7 @@ def test_the_report_reads_the_record_of_a_federated_fit(hospitals, federation, t
 
 
 def test_reports_count_what_was_exchanged_before_a_restart(hospitals, federation, tmp_path):
-    """Of the group that was finished, and of the one in whose midst the centre was killed."""
+    """One group is finished when the centre is killed in the middle of the next."""
     agreed, out = read_federation(federation(groups=["MDD", "HC"])), tmp_path / "out"
     late = itertools.count()
 
@@ -131,7 +131,7 @@ def test_a_simulation_begins_without_the_records_of_an_earlier_one(tmp_path):
     assert read_rules(files.replace("{site}", "S1")).minimum_fold_subjects == 0
 
 
-def test_differences_are_found_where_they_are():
+def test_the_largest_difference_between_networks_is_found():
     rois = ["A", "B"]
     one = pd.DataFrame([[0.0, 0.5], [0.0, 0.0]], index=rois, columns=rois)
 
@@ -170,22 +170,22 @@ def test_a_wrong_federation_is_refused(federation, changes, reason):
 
 
 def test_the_schema_has_the_estimators_settings():
-    """All but the progress bar, which nobody would see."""
+    """All except the progress bar, which nobody would see."""
     schema = read_schema(SCHEMAS / "federation.schema.yaml")
 
     known = set(schema["properties"]["estimator"]["properties"])
     assert known == set(NotearsPFL().get_params()) - {"progress"}
 
 
-def test_without_a_site_the_centre_stops_or_goes_on_as_agreed():
+def test_without_a_site_the_centre_stops_or_continues_as_agreed():
     agreed = simulated_federation(["A", "B", "C"], ["G"], ["R0", "R1"], "subject", {})
 
-    with pytest.raises(FederatedError, match=r"B stayed away .* The state is saved"):
-        remaining(agreed, ["A", "B", "C"], ["B"])
+    with pytest.raises(FederatedError, match=r"B did not answer .* The state is saved"):
+        sites_left(agreed, ["A", "B", "C"], ["B"])
     going_on = replace(agreed, without="continue")
-    assert remaining(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
-    with pytest.raises(FederatedError, match="1 sites left are fewer than"):
-        remaining(going_on, ["A", "B", "C"], ["A", "B"])
+    assert sites_left(going_on, ["A", "B", "C"], ["B"]) == ["A", "C"]
+    with pytest.raises(FederatedError, match=r"sites left \(1\) is below waiting.minimum_sites"):
+        sites_left(going_on, ["A", "B", "C"], ["A", "B"])
 
 
 def test_the_command_says_what_is_missing(federation, capsys, monkeypatch):
@@ -197,17 +197,17 @@ def test_the_command_says_what_is_missing(federation, capsys, monkeypatch):
     assert "pip install 'notears-pfl[federated]'" in capsys.readouterr().err
 
 
-def test_the_command_refuses_a_folder_that_is_no_kit(federation, capsys, tmp_path):
+def test_the_command_refuses_a_folder_that_is_not_a_kit(federation, capsys, tmp_path):
     code = main(["federated", "centre", str(tmp_path), str(federation()), str(tmp_path / "out")])
 
     assert code == 1
-    assert "no such certificate. Name the folder of a start-up kit." in capsys.readouterr().err
+    assert "no such certificate. Give the folder of a start-up kit." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "content", [b"name: [study", b"name: st\xfcdy"], ids=["open bracket", "not UTF-8"]
 )
-def test_the_command_names_a_file_that_is_no_yaml(content, capsys, tmp_path):
+def test_the_command_names_a_file_that_is_not_yaml(content, capsys, tmp_path):
     (tmp_path / "federation.yaml").write_bytes(content)
 
     code = main(["federated", "provision", str(tmp_path / "federation.yaml"), "kits"])
@@ -216,14 +216,14 @@ def test_the_command_names_a_file_that_is_no_yaml(content, capsys, tmp_path):
     assert "federation.yaml: cannot be read as YAML" in capsys.readouterr().err
 
 
-def test_kits_are_never_written_over(federation, capsys, tmp_path):
+def test_kits_are_never_overwritten(federation, capsys, tmp_path):
     code = main(["federated", "provision", str(federation()), str(tmp_path)])
 
     assert code == 1
     assert "exists already" in capsys.readouterr().err
 
 
-def test_a_centre_that_is_stopped_while_it_logs_in_ends(federation, tmp_path):
+def test_a_centre_stopped_during_log_in_exits(federation, tmp_path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.settimeout(60)
@@ -237,7 +237,7 @@ def test_a_centre_that_is_stopped_while_it_logs_in_ends(federation, tmp_path):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             silent.listen()
-            # The centre looks whether its server listens, then logs in.
+            # The centre checks that its server is listening, then logs in.
             silent.accept()
             silent.accept()
             centre.terminate()
@@ -254,13 +254,15 @@ def test_a_centre_whose_port_is_taken_says_so_before_it_starts(federation, tmp_p
         agreed = read_federation(federation(centre={"host": "localhost", "port": port}))
         provision(agreed, tmp_path / "kits")
 
-        with pytest.raises(FederatedError, match=f"localhost:{port}: another program answers"):
+        with pytest.raises(
+            FederatedError, match=f"localhost:{port}: another program already uses this port"
+        ):
             run_centre(tmp_path / "kits/centre", agreed, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_key_that_stands_twice_in_a_federation_is_refused(federation):
+def test_a_duplicate_key_in_a_federation_file_is_refused(federation):
     file = federation()
     file.write_text(file.read_text() + "scale: roi\n")
 

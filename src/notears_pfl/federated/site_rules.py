@@ -1,4 +1,4 @@
-"""What a site brings and allows, from its own file; the centre has no say in it."""
+"""A site's own file: its data and what it allows. The centre cannot change it."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from notears_pfl.io.settings import read_settings
 from notears_pfl.names import alike
 
 SCHEMAS = Path(__file__).parent
-# Of a table of ROIs; what else it says does not count here.
+# Schema of a table of ROIs; other columns are ignored.
 ROI: Schema = {
     "required": ["abbreviation", "selected"],
     "properties": {
@@ -21,17 +21,17 @@ ROI: Schema = {
         "selected": {"type": "boolean", "description": "true or false"},
     },
 }
-# Of allow.minimum_fold_subjects, as the schema says.
-LEAST_PART = 5
+# Default of allow.minimum_fold_subjects, as in the schema.
+MINIMUM_FOLD_SUBJECTS = 5
 
 
 class RefusedError(FederatedError):
-    """The site does not do what was asked; the reason names no subject and no value of theirs."""
+    """The site refuses a request; the reason names no subject and none of their values."""
 
 
 @dataclass(frozen=True)
 class SiteRules:
-    """One site's file, checked."""
+    """The checked content of one site's file."""
 
     centre: str
     participants: str
@@ -47,13 +47,13 @@ class SiteRules:
     noise: Noise | None
 
     def check_kind(self, kind: str) -> None:
-        """Refuse a kind of message that was not agreed."""
+        """Refuse a kind of message that the site does not allow."""
         if kind not in self.messages:
             msg = f"messages of kind {kind!r} are not allowed here ({', '.join(self.messages)})."
             raise RefusedError(msg)
 
     def check_plan(self, plan: Mapping[str, Any]) -> None:
-        """Refuse a plan beyond what was agreed: group, ROIs, scale, penalties."""
+        """Refuse a plan whose group, ROIs, scale or penalties the site does not allow."""
         for name, value, allowed in (
             ("group", plan["group"], self.groups),
             ("scale", plan["scale"], self.scales),
@@ -63,7 +63,7 @@ class SiteRules:
                 raise RefusedError(msg)
         rois = plan["rois"]
         if not isinstance(rois, list) or len(rois) < 2 or len(set(map(str, rois))) < len(rois):
-            msg = "the plan must list at least two ROIs, each once."
+            msg = "the plan must list at least two ROIs, without duplicates."
             raise RefusedError(msg)
         beyond = [str(roi) for roi in rois if roi not in self.rois]
         if beyond:
@@ -78,7 +78,7 @@ class SiteRules:
                 self.check_number(kind, value, name)
 
     def check_number(self, kind: str, value: Any, name: str) -> None:
-        """Refuse a penalty outside its range."""
+        """Refuse a value outside its allowed range."""
         low, high = self.ranges[kind]
         if not isinstance(value, int | float) or not low <= value <= high:
             msg = f"{name} must be from {low:g} to {high:g} here; found {value!r}."
@@ -88,24 +88,24 @@ class SiteRules:
         """Refuse a group with too few subjects."""
         if n_subjects < self.minimum_subjects:
             msg = (
-                f"a group needs at least {self.minimum_subjects} subjects here to be fitted; "
-                f"this one has fewer."
+                f"this site answers only about groups of at least {self.minimum_subjects} "
+                "subjects; this group has fewer."
             )
             raise RefusedError(msg)
 
 
 def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
-    """Read a file of settings that follows one of this package's schemas."""
-    content = read_settings(path, "Write it; docs/federated.md has one to start from.")
+    """Read a YAML file and check it against one of this package's schemas."""
+    content = read_settings(path, "Create it; docs/federated.md has an example.")
     if not isinstance(content, dict):
-        msg = f"{path}: must hold settings by name; found {type(content).__name__}."
+        msg = f"{path}: must be a mapping of settings; found {type(content).__name__}."
         raise ConfigError(msg)
     check_config(content, read_schema(SCHEMAS / schema), str(path))
     return content
 
 
 def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
-    """Labels of ROIs, as listed or as selected in a table."""
+    """Labels of ROIs, either listed or selected in a table."""
     if not isinstance(rois, str):
         return tuple(rois)
     table = read_checked_table(folder / rois, ROI, "abbreviation")
@@ -113,15 +113,15 @@ def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
     if len(selected) < 2:
         msg = (
             f"{folder / rois}: at least two ROIs must be selected; found {len(selected)}. Write "
-            "true in the column 'selected'."
+            "true in the column 'selected' of each ROI to fit."
         )
         raise TableError(msg)
     return selected
 
 
 @contextlib.contextmanager
-def naming_settings(path: str | Path) -> Iterator[None]:
-    """Put the file's name before a refusal of what it says."""
+def errors_naming(path: str | Path) -> Iterator[None]:
+    """Begin the message of a ``ConfigError`` with the file's name."""
     try:
         yield
     except ConfigError as error:
@@ -130,7 +130,7 @@ def naming_settings(path: str | Path) -> Iterator[None]:
 
 
 def refuse_alike(kind: str, names: Sequence[str]) -> None:
-    """Refuse names that the eye, or a file system, would take for one."""
+    """Refuse names that a reader or a file system could confuse."""
     for several in alike(names):
         msg = (
             f"the {kind} {', '.join(map(repr, several))} differ only by case or blanks. Keep one, "
@@ -140,14 +140,14 @@ def refuse_alike(kind: str, names: Sequence[str]) -> None:
 
 
 def read_rules(path: str | Path) -> SiteRules:
-    """Read a site's file; paths in it start at its folder."""
+    """Read a site's file; paths in it are relative to its folder."""
     content = read_yaml(path, "site.schema.yaml")
     folder, allow = Path(path).resolve().parent, content["allow"]
-    with naming_settings(path):
+    with errors_naming(path):
         refuse_alike("groups", allow["groups"])
     for name in ("lambda", "kappa", "rho"):
         if allow[name][0] > allow[name][1]:
-            msg = f"{path}: allow.{name} is {allow[name]}; write the least value first."
+            msg = f"{path}: allow.{name} is {allow[name]}; write the smaller value first."
             raise ConfigError(msg)
     return SiteRules(
         centre=content["centre"],
@@ -158,7 +158,7 @@ def read_rules(path: str | Path) -> SiteRules:
         rois=read_rois(allow["rois"], folder),
         scales=tuple(allow["scales"]),
         minimum_subjects=allow["minimum_subjects"],
-        minimum_fold_subjects=allow.get("minimum_fold_subjects", LEAST_PART),
+        minimum_fold_subjects=allow.get("minimum_fold_subjects", MINIMUM_FOLD_SUBJECTS),
         ranges={name: (allow[name][0], allow[name][1]) for name in ("lambda", "kappa", "rho")},
         messages=tuple(allow["messages"]),
         noise=Noise(**content["noise"]) if "noise" in content else None,

@@ -1,14 +1,14 @@
-"""The agreed kinds of messages: what each must hold, in both directions.
+"""The agreed kinds of requests, and checks of their arguments (left) and answers (right).
 
     plan       what to fit: group, ROIs, scale, estimator → counts of the site's data
     describe   → variance of every ROI, number of samples
     split      number of folds
-    begin      scale D of the rows, an order of the ROIs or none, a fold to leave out or none
+    begin      scale D of the rows, optionally an order of the ROIs and a fold to leave out
     step       V and ρ → weights W and their loss
     score      W and a fold → one sum of squares per ROI
 
-Kinds below ``plan`` are the methods of ``model.federation.Site``. Preparations (``plan``,
-``split``, ``begin``) change a site's state; a site that lost it gets them again.
+All kinds except ``plan`` are methods of ``model.federation.Site``. Preparations (``plan``,
+``split``, ``begin``) change a site's state and are sent again to a site that has lost it.
 """
 
 import sys
@@ -27,16 +27,16 @@ PLAN_KEYS = {"group", "rois", "scale", "estimator"}
 COUNTS = {"subjects", "samples", "effective_samples", "noise"}
 NOISE = {"epsilon", "delta", "clip"}
 MOST_SUBJECTS, MOST_SAMPLES = 10**6, 10**9
-# Series have unit scale; only strong noise raises variances, and never this far.
+# Series have unit scale; only strong noise raises their variances, and never this far.
 LARGEST_VARIANCE = 1e6
-# In units of √(D_j/D_i), in which weights have no unit; honest steps stay far below.
+# In units of √(D_j/D_i), which make weights dimensionless; honest steps stay far below.
 LARGEST_WEIGHT = 1e6
-# Room for rounding, and for a fold's variances, which are not quite those of the whole.
+# Margin for rounding, and for a fold's variances, which differ from those of all samples.
 SLACK = 4.0
 
 
 def check_request(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
-    """Refuse a request that is not what its kind says, for a site with ``n_rois`` ROIs."""
+    """Refuse a request whose arguments do not match its kind, for a site with ``n_rois`` ROIs."""
     try:
         _check_arguments(kind, values, n_rois)
     except MessageError as error:
@@ -45,7 +45,7 @@ def check_request(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
 
 
 def check_answer(kind: str, value: Any, n_rois: int) -> None:
-    """Refuse an answer that is not what its request asks for."""
+    """Refuse an answer that does not match its request."""
     try:
         _check_value(kind, value, n_rois)
     except MessageError as error:
@@ -54,40 +54,40 @@ def check_answer(kind: str, value: Any, n_rois: int) -> None:
 
 
 def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances: Array) -> None:
-    """Refuse finite weights that no samples with these variances u, (d,), can have led to.
+    """Refuse finite weights that cannot result from samples with these variances u, (d,).
 
-    W is a minimiser, so it does no worse than W = 0, which is always allowed:
+    W is a minimiser, so it does no worse than W = 0, which is always feasible:
 
-        2 loss + ρ ‖D^½ (W − V)‖² ≤ Σ_j u_j + ρ ‖D^½ V‖²,   and so for every column
+        2 loss + ρ ‖D^½ (W − V)‖² ≤ Σ_j u_j + ρ ‖D^½ V‖²,   and likewise for every column
     """
     root = np.sqrt(D)[:, None]
-    # A value too large to be squared becomes infinite and is refused.
+    # A value too large to square becomes infinite and is refused.
     with np.errstate(over="ignore"):
         at_zero = variances + rho * ((root * V) ** 2).sum(axis=0)
         distance = rho * ((root * (W - V)) ** 2).sum(axis=0)
     if largest_weight(W, D) > LARGEST_WEIGHT or np.any(distance > SLACK * at_zero):
         msg = (
-            "answer to 'step': W is larger than samples with this site's variances can make it; "
+            "answer to 'step': W is larger than this site's variances allow; "
             f"found a weight of {np.abs(W).max():.3g}"
         )
         raise MessageError(msg)
     if abs(loss) > SLACK * at_zero.sum() / 2:
-        msg = f"answer to 'step': loss is larger than that of no weights; found {loss:.3g}"
+        msg = f"answer to 'step': loss is larger than with all weights zero; found {loss:.3g}"
         raise MessageError(msg)
 
 
 def largest_weight(W: Array, D: Array) -> float:
-    """Largest weight in units of √(D_j/D_i), in which weights have none."""
+    """Largest weight in units of √(D_j/D_i), which make weights dimensionless."""
     root = np.sqrt(D)[:, None]
     with np.errstate(over="ignore"):
         return float((np.abs(W) * root / root.T).max())
 
 
 def weights_diverge(V: Array, D: Array) -> bool:
-    """Whether the sites' weights have grown so far that an honest answer to V may be too large.
+    """Whether V has grown so large that even an honest answer may exceed the limit on weights.
 
-    An honest answer is at most twice the norm of V's column plus what the site's own variances
-    add, so a site that answers such a V is not to blame for a weight that is too large.
+    An honest answer is at most twice the norm of V's column plus a term from the site's own
+    variances, so a site that answers such a V is not to blame for a weight that is too large.
     """
     root = np.sqrt(D)
     with np.errstate(over="ignore"):
@@ -116,7 +116,7 @@ def _check_arguments(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
             _finite("W", W, (n_rois, n_rois))
             _whole("fold", fold, 0, 99)
         case _:
-            msg = f"its {len(values)} values are not those of its kind"
+            msg = f"its {len(values)} values do not match its kind"
             raise MessageError(msg)
 
 
@@ -127,7 +127,7 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
         case "describe", Description():
             _finite("variances", value.variances, (n_rois,), positive=True)
             if value.variances.max() > LARGEST_VARIANCE:
-                msg = f"variances must be at most {LARGEST_VARIANCE:g}; found larger ones"
+                msg = f"variances must be at most {LARGEST_VARIANCE:g}; found larger values"
                 raise MessageError(msg)
             _whole("n", value.n, 2, MOST_SAMPLES)
             _flag("has_samples", value.has_samples)
@@ -142,7 +142,7 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
         case "score", np.ndarray():
             _finite("sums of squares", value, (n_rois,), positive=True)
         case _:
-            msg = f"a {type(value).__name__} is not what it asks for"
+            msg = f"a {type(value).__name__} does not match the request"
             raise MessageError(msg)
 
 
@@ -156,24 +156,24 @@ def _check_counts(counts: dict[str, Any]) -> None:
             if effective > MOST_SAMPLES:
                 msg = f"effective_samples must be at most {MOST_SAMPLES}; found {effective:g}"
                 raise MessageError(msg)
-        # A site with noise does not reveal how its series are correlated in time.
+        # A site with noise does not reveal the temporal correlation of its series.
         case dict() if set(noise) == NOISE and effective is None:
             for name in sorted(NOISE):
                 _finite(name, noise[name], (), positive=True)
         case _:
-            msg = "noise must be nothing, or its epsilon, delta and clip without effective_samples"
+            msg = "noise must be absent, or give epsilon, delta and clip without effective_samples"
             raise MessageError(msg)
 
 
 def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = False) -> None:
     number = isinstance(value, float | int) and not isinstance(value, bool)
     if not number and not (isinstance(value, np.ndarray) and value.dtype == np.float64):
-        msg = f"{name} must be numbers; found {type(value).__name__}"
+        msg = f"{name} must be a number or an array of float64; found {type(value).__name__}"
         raise MessageError(msg)
     if np.shape(value) != shape:
         msg = f"{name} must have shape {shape}; found {np.shape(value)}"
         raise MessageError(msg)
-    # Whole numbers may be too large for numpy.
+    # Integers may be too large for numpy.
     finite = abs(value) <= sys.float_info.max if number else np.isfinite(value).all()
     if not finite:
         msg = f"{name} must be finite; found NaN or infinite values"
@@ -185,7 +185,7 @@ def _finite(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = F
 
 def _whole(name: str, value: Any, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
-        msg = f"{name} must be a whole number from {low} to {high}; found {str(value)[:40]!r}"
+        msg = f"{name} must be an integer from {low} to {high}; found {str(value)[:40]!r}"
         raise MessageError(msg)
 
 
@@ -198,5 +198,5 @@ def _flag(name: str, value: Any) -> None:
 def _permutation(order: Any, n_rois: int) -> None:
     whole = isinstance(order, np.ndarray) and order.dtype == np.int64 and order.shape == (n_rois,)
     if not whole or not np.array_equal(np.sort(order), np.arange(n_rois)):
-        msg = f"order must list each of {n_rois} ROIs once"
+        msg = f"order must list each of the {n_rois} ROIs once"
         raise MessageError(msg)

@@ -1,4 +1,4 @@
-"""A federation simulated on one machine, from the workflow's data of all sites."""
+"""A federation simulated on one machine, with the workflow's data of all sites."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from notears_pfl.federated.protocol import KINDS
-from notears_pfl.federated.study import Federation
+from notears_pfl.federated.federated_study import Federation
+from notears_pfl.federated.message_kinds import KINDS
 from notears_pfl.io.atomic import whole_file
 
-# Far wider than the estimator needs: the simulation shows the border, not a hospital's choice.
+# Far wider than the estimator needs: a simulation does not represent a hospital's own limits.
 RANGES = {"lambda": [0.0, 100.0], "kappa": [0.0, 100.0], "rho": [1e-6, 1e6]}
 CENTRE = "localhost"
 
@@ -24,7 +24,7 @@ def simulated_federation(
     scale: str,
     estimator: Mapping[str, Any],
 ) -> Federation:
-    """Federation of sites on this machine, with short waiting times."""
+    """Federation of simulated sites on this machine, with short waiting times."""
     return Federation(
         name="simulation",
         host=CENTRE,
@@ -44,9 +44,9 @@ def simulated_federation(
 def write_site_files(
     federation: Federation, cohort: str, series: str, minimum_subjects: int, out: Path
 ) -> str:
-    """Write a file for every site; return their path with {site} in it.
+    """Write the file of every site; return their path with {site} in place of the name.
 
-    Ledger and statement go to a folder of the site's own beside the file.
+    Each site keeps its ledger and statement in its own folder beside its file.
     """
     for site in federation.sites:
         content = {
@@ -64,7 +64,7 @@ def write_site_files(
                 "messages": list(KINDS),
             },
         }
-        # A simulation shows one run: records of an earlier one would be added to it.
+        # Delete earlier records: a simulation documents one run only.
         for path in (out / "sites" / site).glob("*"):
             path.unlink()
         with whole_file(out / f"sites/{site}.yaml") as temporary:
@@ -76,7 +76,7 @@ def largest_differences(
     federated: Mapping[tuple[str, str], pd.DataFrame],
     pooled: Mapping[tuple[str, str], pd.DataFrame],
 ) -> pd.DataFrame:
-    """Compare networks by group and site: edges of each, and the largest difference of a weight."""
+    """Compare networks by group and site: numbers of edges and largest difference in weight."""
     rows = []
     for (group, site), network in federated.items():
         other = pooled[group, site]
