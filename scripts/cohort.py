@@ -2,7 +2,7 @@
 
 from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
-from notears_pfl.cohort.tables import described_columns, flow_table, table_one
+from notears_pfl.cohort.table_one import described_columns, flow_table, table_one
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table, write_table

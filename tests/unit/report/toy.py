@@ -13,7 +13,7 @@ from notears_pfl.analysis.counts import connection_counts
 from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
-from notears_pfl.cohort.tables import flow_table, table_one
+from notears_pfl.cohort.table_one import flow_table, table_one
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture
 from notears_pfl.report.sections.run_provenance import Origin

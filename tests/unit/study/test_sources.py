@@ -8,7 +8,7 @@ import yaml
 
 from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
-from notears_pfl.cohort.tables import flow_table
+from notears_pfl.cohort.table_one import flow_table
 from notears_pfl.errors import CohortError, ConfigError
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from notears_pfl.cohort.tables import flow_table
+from notears_pfl.cohort.table_one import flow_table
 from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.report.page import render
 from notears_pfl.report.sections.cohort_flow import (

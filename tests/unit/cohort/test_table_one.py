@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from notears_pfl.cohort.tables import flow_table, table_one
+from notears_pfl.cohort.table_one import flow_table, table_one
 
 
 @pytest.fixture
