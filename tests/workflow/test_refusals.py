@@ -32,11 +32,12 @@ def test_a_site_without_a_protocol(study):
     assert "config/sites.tsv row 1: 'repetition_time' is ''" in refusal(study)
 
 
-def test_fewer_selected_regions_than_announced(study):
+def test_fewer_selected_regions_than_expected(study):
     study.edit_table("rois", lambda t: t.assign(selected=["false", *t["selected"][1:]]))
 
-    message = "config/rois.tsv: 55 regions are selected, 56 are announced by rois.n_selected"
-    assert message in refusal(study)
+    message = refusal(study)
+    assert "config/rois.tsv: 55 regions are selected, but rois.n_selected in" in message
+    assert "config/config.yaml is 56." in message
 
 
 def test_a_site_without_patients(study):

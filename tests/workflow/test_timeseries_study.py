@@ -134,7 +134,7 @@ def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
     results = numbered_study.path / "results"
     cohort = read_table(results / "cohort/participants.tsv").set_index("participant_id")
     assert "0050110_rois_aal.1D: no such file" in cohort.loc["sub-0050110", "exclusion"]
-    assert "unnamed series of shape" in cohort.loc["sub-0050220", "exclusion"]
+    assert "unnamed series have shape (0, 1)" in cohort.loc["sub-0050220", "exclusion"]
     assert "could not convert string 'two'" in cohort.loc["sub-0050221", "exclusion"]
     assert cohort["included"].sum() == 17
     assert read_table(results / "cohort/flow.tsv")["found"].sum() == 20

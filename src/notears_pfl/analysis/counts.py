@@ -31,10 +31,10 @@ def _counts(
     edges: pd.DataFrame, groups: tuple[str, str], sites: Sequence[str]
 ) -> dict[tuple[str, str], int]:
     overlap = overlapping_connections(edges, groups, sites)["found_in"]
-    alone = site_specific_connections(edges)["group"]
+    specific = site_specific_connections(edges)["group"]
     counts = {("edges over all sites", g): int((edges["group"] == g).sum()) for g in groups}
     for who in (*(f"{group} only" for group in groups), "both"):
         counts["at every site", who] = int((overlap == who).sum())
     for group in groups:
-        counts["at exactly one site", group] = int((alone == group).sum())
+        counts["at exactly one site", group] = int((specific == group).sum())
     return counts

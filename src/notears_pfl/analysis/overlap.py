@@ -41,10 +41,12 @@ def site_specific_connections(edges: pd.DataFrame) -> pd.DataFrame:
         of the same group that have the connection in the other direction, comma-separated.
     """
     keys = ["group", "from", "to"]
-    alone = edges[~edges.duplicated(keys, keep=False)]
+    specific = edges[~edges.duplicated(keys, keep=False)]
     by_connection = edges.groupby(keys)["site"].agg(",".join)
     reversed_at = [
         by_connection.get((group, target, source), "")
-        for group, source, target in zip(alone["group"], alone["from"], alone["to"], strict=True)
+        for group, source, target in zip(
+            specific["group"], specific["from"], specific["to"], strict=True
+        )
     ]
-    return alone.assign(reversed_at=reversed_at).reset_index(drop=True)
+    return specific.assign(reversed_at=reversed_at).reset_index(drop=True)

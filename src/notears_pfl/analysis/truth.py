@@ -42,7 +42,7 @@ def _connection_sets(
 ) -> Iterator[tuple[Key, set[Edge]]]:
     """Yield the set of connections of each quantity, group and site."""
     overlap = overlapping_connections(edges, groups, sites)
-    alone = site_specific_connections(edges)
+    specific = site_specific_connections(edges)
     for quantity, table in (("network", edges), ("skeleton", undirected(edges))):
         for group in groups:
             for site in sites:
@@ -56,7 +56,7 @@ def _connection_sets(
         yield ("group only", group, "all"), _pairs(overlap[overlap["found_in"] == only])
     for group in groups:
         for site in sites:
-            yield ("site-specific", group, site), _pairs(alone, group=group, site=site)
+            yield ("site-specific", group, site), _pairs(specific, group=group, site=site)
 
 
 def _pairs(table: pd.DataFrame, **where: str) -> set[Edge]:

@@ -64,10 +64,10 @@ def enrol_datasets(
         tables.append(table)
     participants = pd.concat([*tables, unplaced] if len(unplaced) else tables, ignore_index=True)
     _refuse_repeated_subjects(participants)
-    everybody = participants.set_index("participant_id")
+    by_participant = participants.set_index("participant_id")
     times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
-    in_study = times[everybody["group"].reindex(times.index).isin(groups)]
-    for who, problem in unequal_repetition_times(in_study, everybody["site"]).items():
+    in_study = times[by_participant["group"].reindex(times.index).isin(groups)]
+    for who, problem in unequal_repetition_times(in_study, by_participant["site"]).items():
         problems[who].append(problem)
     outside_study = participants["outside_study"]
     participants = participants.drop(columns=["folder", "dataset", "outside_study"])

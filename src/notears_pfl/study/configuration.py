@@ -1,4 +1,4 @@
-"""Read a study's settings and tables; reject a study that cannot be run before any job starts."""
+"""Read a study's settings and tables; before any job starts, reject a study that cannot run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
