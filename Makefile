@@ -6,13 +6,12 @@ READY := $(VENV)/.ready
 # Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test test-slow lint browser lock docs unlock cancel clean
+.PHONY: help run test lint browser lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
 	@echo "make test    run the linters, snakemake --lint and the tests"
-	@echo "make test-slow  run the slow tests, which make test skips"
 	@echo "make lint    run only the linters"
 	@echo "make browser install Chromium for the tests of the report (Debian, as root)"
 	@echo "make docs    regenerate the generated parts of the documentation"
@@ -28,10 +27,8 @@ run: $(READY)
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 lint browser
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --durations 20 -m "not slow"
-
-test-slow: $(READY)
-	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist load -m slow
+	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+	  --durations 20
 
 # The tests of the report need a browser. If there is none and it cannot be installed, they are
 # skipped, except in continuous integration.

@@ -82,7 +82,6 @@ def test_the_same_seed_gives_the_same_bytes(finished_run, small_study):
     assert small_study.checksums() == finished_run.checksums()
 
 
-@pytest.mark.slow
 def test_another_seed_changes_all_that_depends_on_chance(finished_run, small_study):
     small_study.edit_config(seed=20231)
     small_study.run("phantom_cohort")

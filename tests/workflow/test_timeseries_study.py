@@ -51,7 +51,6 @@ def spoil_series(study, name, array):
     np.savez(study.path / "series.npz", **{**arrays, name: array})
 
 
-@pytest.mark.slow
 def test_the_study_runs_from_tables_to_analyses(series_study, table):
     done = series_study.run()
 
@@ -122,7 +121,6 @@ def numbered_study(study):
     return study
 
 
-@pytest.mark.slow
 def test_labels_may_be_numbers_and_bad_files_fail_alone(numbered_study):
     (numbered_study.path / "0050110_rois_aal.1D").unlink()
     (numbered_study.path / "0050220_rois_aal.1D").write_text("#DIV/0!\n#DIV/0!\n")

@@ -1,5 +1,5 @@
 # The user's own images: every subject is enrolled, or listed with its problems.
-if PLAN.kind in ("bids", "srpbs", "fmriprep"):
+if PLAN.source.is_enrolled:
 
     rule enrolment:
         input:

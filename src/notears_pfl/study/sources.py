@@ -58,7 +58,9 @@ class Source:
     columns: Mapping[str, str]
 
     kind: ClassVar[str]
-    # Whether the workflow extracts series from images, processes T1w images, and writes raw BIDS.
+    # Whether the workflow enrols subjects, extracts series from images, processes T1w images (if
+    # not, runs are in MNI space and have a table of confounds), and writes raw BIDS.
+    is_enrolled: ClassVar[bool] = False
     has_images: ClassVar[bool] = True
     has_anatomy: ClassVar[bool] = True
     makes_bids: ClassVar[bool] = False
@@ -123,6 +125,8 @@ class Enrolled(Source):
     """The user's own images: every subject is enrolled, or listed with its problems."""
 
     enrolment: Enrolment
+
+    is_enrolled: ClassVar[bool] = True
 
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str) -> "Enrolled":

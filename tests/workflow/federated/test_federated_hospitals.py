@@ -42,7 +42,6 @@ def wait_for_text(path, text):
         time.sleep(0.2)
 
 
-@pytest.mark.slow
 def test_a_dropout_and_intruders_change_nothing(hospitals):
     root = hospitals.root
     foreign = root / "foreign_kits/sites/S2"
@@ -116,7 +115,6 @@ def test_ledgers_add_up_to_what_the_centre_counted(hospitals):
     assert hospitals.networks("ledger").tobytes() == expected.tobytes()
 
 
-@pytest.mark.slow
 def test_a_site_that_never_answers_is_left_out_if_so_agreed(hospitals):
     agreed = {"without": "continue", "patience_s": 45}
     with hospitals.centre("without", hospitals.write_federation(**agreed)) as centre:
