@@ -9,7 +9,6 @@ import time
 
 import numpy as np
 import psutil
-import pytest
 
 from notears_pfl.federated.engine import site_command
 
