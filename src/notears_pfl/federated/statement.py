@@ -85,7 +85,8 @@ def _refused(refused: pd.DataFrame) -> list[str]:
         "Of the requests that the network software (NVFLARE) supports, the site answers only those "
         "that start, follow and end a fit, and only if they come from its own centre. All other "
         "requests are refused and recorded: commands, files, logs, settings, shutdown, restart, "
-        "and anything that another hospital asks for.",
+        "and anything that another hospital asks for. After a thousand refusals in one process, "
+        "only every doubling of their number is recorded.",
         "",
     ]
     if refused.empty:
