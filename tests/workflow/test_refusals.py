@@ -72,7 +72,7 @@ def test_a_key_that_stands_twice_in_a_users_own_settings(study):
 
     message = refusal(study, "--configfile", str(own))
 
-    assert "my_study.yaml: the key 'seed' stands twice in lines 1 and 3. Keep one." in message
+    assert "my_study.yaml: the key 'seed' appears twice in lines 1 and 3. Keep one." in message
 
 
 def test_settings_that_are_not_in_utf8(study):
@@ -86,7 +86,7 @@ def test_participants_that_are_a_folder(study):
     with_series(study)
     study.edit_config(source__participants="config")
 
-    assert "config: no table can be read (it is a folder" in refusal(study)
+    assert "config: cannot be read as a table (it is a folder" in refusal(study)
 
 
 def test_a_participant_whose_name_is_too_long_for_a_file(study):

@@ -124,6 +124,5 @@ def machine_cause(error: BaseException, path: str | Path, deed: str) -> MachineE
 def _blame(path: str | Path, deed: str, cause: str, remedy: str) -> MachineError:
     kind = OutOfMemoryError if remedy == MORE_MEMORY else StorageError
     return kind(
-        f"{path}: cannot be {deed}: {cause}. {remedy} and run again; what is finished stays "
-        "finished."
+        f"{path}: cannot be {deed}: {cause}. {remedy} and run again; finished results are kept."
     )

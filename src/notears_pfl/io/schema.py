@@ -84,7 +84,7 @@ def _impossible(config: object) -> Iterator[str]:
         seen += 1
         if depth > DEEPEST or seen > MOST_VALUES:
             yield (
-                f"settings go {DEEPEST} levels deep and have {MOST_VALUES} values at the most; "
+                f"settings may have at most {DEEPEST} levels and {MOST_VALUES} values; "
                 "these have more. Correct them."
             )
             return
@@ -114,7 +114,7 @@ def _with_text_keys(config: object) -> object:
 
 
 def read_checked_table(path: str | Path, row_schema: Schema, key: str) -> pd.DataFrame:
-    """Read a TSV whose rows follow ``row_schema`` and are told apart by column ``key``.
+    """Read a TSV whose rows follow ``row_schema`` and have different values in the column ``key``.
 
     Cells become numbers or booleans where the schema says so. Unknown and missing columns,
     bad values and repeated keys are all reported in one error.
@@ -126,7 +126,7 @@ def read_checked_table(path: str | Path, row_schema: Schema, key: str) -> pd.Dat
         found += [f"{path} row {row_number}: {problem}" for problem in problems(typed, row_schema)]
     if key in text:
         repeated = text[key][text[key].duplicated()].unique()
-        found += [f"{path}: {key} {k!r} stands in more than one row. Keep one." for k in repeated]
+        found += [f"{path}: {key} {k!r} appears in more than one row. Keep one." for k in repeated]
     if text.empty:
         found.append(f"{path}: the table has no rows. Add at least one.")
     if found:
@@ -174,7 +174,7 @@ def _sentence(error: ValidationError) -> str:
     if error.validator == "maxLength":
         return (
             f"'{place}' is {found}: it has {len(error.instance)} characters, but "
-            f"{error.validator_value} are the most{needed}. Shorten it."
+            f"at most {error.validator_value} are allowed{needed}. Shorten it."
         )
     # The library's message has the value once more, however long.
     message = error.message.replace(repr(error.instance), found)

@@ -165,7 +165,7 @@ def _is_plain_number(key: str) -> bool:
 
 
 def _repeated(path: str | Path, key: str, where: str) -> str:
-    return f"{path}: the key {shortened(key)} stands twice {where}. Keep one."
+    return f"{path}: the key {shortened(key)} appears twice {where}. Keep one."
 
 
 def _too_large(path: str | Path, line: int) -> str:

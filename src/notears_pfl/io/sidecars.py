@@ -26,7 +26,7 @@ class Timing:
 def read_sidecar(path: str | Path) -> dict[str, Any]:
     """Read the JSON beside an image or a table: an object that says nothing twice."""
     try:
-        # A sidecar that is not there was there when the run was planned.
+        # A sidecar that is missing now existed when the run was planned.
         with blaming_the_machine(path, "read"):
             text = read_text(path)
         content = json.loads(text, object_pairs_hook=_without_contradictions)
@@ -46,7 +46,7 @@ def _without_contradictions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     for key, value in pairs:
         if value is not content[key] and value != content[key]:
-            msg = f"{key!r} stands twice, with different values"
+            msg = f"{key!r} appears twice, with different values"
             raise ValueError(msg)
     return content
 

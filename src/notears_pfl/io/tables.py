@@ -139,8 +139,8 @@ def _rows(text: str, path: str | Path, separator: str) -> list[list[str]]:
 
 def _no_table(path: str | Path, reason: str, separator: str) -> str:
     return (
-        f"{path}: no table can be read ({reason}). It must be {SEPARATED[separator]} text in UTF-8 "
-        "with a line of column names: export or copy it again."
+        f"{path}: cannot be read as a table ({reason}). It must be {SEPARATED[separator]} text in "
+        "UTF-8 with a line of column names: export or copy it again."
     )
 
 

@@ -30,7 +30,7 @@ def read_text(path: str | Path) -> str:
         kind = os.stat(path).st_mode
         if not stat.S_ISREG(kind):
             what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
-            msg = f"it is {what}, where a file was needed"
+            msg = f"it is {what}, not a file"
             raise UnreadableError(msg)
         data = Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:

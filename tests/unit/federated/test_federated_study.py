@@ -158,8 +158,8 @@ def test_the_largest_difference_between_networks_is_found():
         ({"sites": ["COI", "coi"]}, "federation.yaml: the sites 'COI', 'coi' differ only by case"),
         ({"groups": ["HC", "hc"]}, "federation.yaml: the groups 'HC', 'hc' differ only by case"),
         ({"sites": ["COI", "Centre"], "centre": {"host": "centre", "port": 8002}}, "differ only"),
-        ({"sites": ["COI", "A" * 300]}, "has 300 characters, but 64 are the most"),
-        ({"name": "A" * 300}, "has 300 characters, but 50 are the most"),
+        ({"sites": ["COI", "A" * 300]}, "has 300 characters, but at most 64 are allowed"),
+        ({"name": "A" * 300}, "has 300 characters, but at most 50 are allowed"),
         ({"centre": {"host": "a b", "port": 8002}}, "'centre.host' is 'a b'"),
         ({"rois": ["R0", "R0\n"]}, r"'rois.1' is 'R0\\n'"),
     ],
@@ -267,6 +267,6 @@ def test_a_duplicate_key_in_a_federation_file_is_refused(federation):
     file.write_text(file.read_text() + "scale: roi\n")
 
     with pytest.raises(
-        ConfigError, match=r"federation.yaml: the key 'scale' stands twice in lines"
+        ConfigError, match=r"federation.yaml: the key 'scale' appears twice in lines"
     ):
         read_federation(file)

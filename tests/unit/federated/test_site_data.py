@@ -239,9 +239,9 @@ def test_allowed_rois_may_come_from_a_table(site_file, tmp_path):
     [
         ("abbreviation\tselected\nA\t1\nB\t0\nC\t1\n", "row 1: 'selected' is '1'"),
         ("abbreviation\tselected\nA\ttrue\nB\tfalse\n", "at least two ROIs must be selected"),
-        ("abbreviation\tselected\nA\ttrue\nA\ttrue\n", "'A' stands in more than one row"),
+        ("abbreviation\tselected\nA\ttrue\nA\ttrue\n", "'A' appears in more than one row"),
         ("name\tselected\nA\ttrue\nB\ttrue\n", "'abbreviation' is missing"),
-        ("", "no table can be read"),
+        ("", "cannot be read as a table"),
     ],
 )
 def test_a_wrong_table_of_rois_is_refused(site_file, tmp_path, text, reason):
@@ -255,7 +255,7 @@ def test_a_duplicate_key_in_a_sites_file_is_refused(site_file):
     file = site_file()
     file.write_text(file.read_text() + "records: elsewhere\n")
 
-    with pytest.raises(ConfigError, match=r"site.yaml: the key 'records' stands twice in lines"):
+    with pytest.raises(ConfigError, match=r"site.yaml: the key 'records' appears twice in lines"):
         read_rules(file)
 
 

@@ -95,7 +95,7 @@ def test_cells_take_the_type_of_their_column(tmp_path):
         ("COI\t240\t2500\ttrue\n", r"sites\.tsv row 1: 'repetition_time' is 2500.0: .*TR, seconds"),
         ("COI\tmany\t2.5\ttrue\n", r"row 1: 'n_volumes' is 'many'"),
         ("COI\t240\t2.5\tyes\n", r"row 1: 'selected' is 'yes'"),
-        ("COI\t240\t2.5\ttrue\nCOI\t107\t2.7\ttrue\n", r"site 'COI' stands in more than one row"),
+        ("COI\t240\t2.5\ttrue\nCOI\t107\t2.7\ttrue\n", r"site 'COI' appears in more than one row"),
         ("", r"the table has no rows"),
     ],
 )
@@ -156,7 +156,7 @@ def test_the_message_of_a_long_name_is_short():
 
     (message,) = problems({"site": "A" * 5000}, schema)
 
-    assert "it has 5000 characters, but 64 are the most. Shorten it." in message
+    assert "it has 5000 characters, but at most 64 are allowed. Shorten it." in message
     assert len(message) < 400
 
 
@@ -203,5 +203,5 @@ def test_settings_without_end_are_refused():
     endless = {}
     endless["kind"] = endless
 
-    with pytest.raises(ConfigError, match="40 levels deep"):
+    with pytest.raises(ConfigError, match="at most 40 levels"):
         check_config(endless, SCHEMA, "config.yaml")

@@ -28,10 +28,10 @@ def bomb(levels):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("seed: 1\ngroups: {}\nseed: 2\n", r"key 'seed' stands twice in lines 1 and 3"),
-        ("a:\n  b: 1\n  'b': 2\n", r"key 'b' stands twice in lines 2 and 3"),
-        ("a: [{b: 1, b: 2}]\n", r"key 'b' stands twice in lines 1 and 1"),
-        ('{"seed": 1, "seed": 2}', r"key 'seed' stands twice in one object"),
+        ("seed: 1\ngroups: {}\nseed: 2\n", r"key 'seed' appears twice in lines 1 and 3"),
+        ("a:\n  b: 1\n  'b': 2\n", r"key 'b' appears twice in lines 2 and 3"),
+        ("a: [{b: 1, b: 2}]\n", r"key 'b' appears twice in lines 1 and 1"),
+        ('{"seed": 1, "seed": 2}', r"key 'seed' appears twice in one object"),
         ("seed: 1\n---\nseed: 2\n", r"line 2: a second document"),
         ("seed: !!python/name:os.system x\n", r"line 1: settings have no tag '.*os.system'"),
         ("seed: !!set {a, b}\n", r"line 1: settings have no tag"),

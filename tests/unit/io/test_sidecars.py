@@ -64,7 +64,7 @@ def test_a_header_that_tells_another_repetition_time_is_refused():
     ("content", "reason"),
     [
         (b"[1]", "a JSON object was needed, found list"),
-        (b'{"RepetitionTime": 2, "RepetitionTime": 3}', "'RepetitionTime' stands twice"),
+        (b'{"RepetitionTime": 2, "RepetitionTime": 3}', "'RepetitionTime' appears twice"),
         ('{"a": "na\u00efve"}'.encode("latin-1"), "line 1: byte 0xE[9F] is not UTF-8"),
         ("{}".encode("utf-16"), "it is in UTF-16"),
         (b'{"a": ' + b"[" * 100_000, "cannot be read as JSON"),

@@ -84,7 +84,7 @@ def test_json_refuses_not_a_number(tmp_path):
 def test_what_is_no_table_is_refused_by_name(tmp_path, content):
     (tmp_path / "participants.tsv").write_bytes(content)
 
-    with pytest.raises(TableError, match=r"participants.tsv: no table can be read .* in UTF-8"):
+    with pytest.raises(TableError, match=r"participants.tsv: cannot be read as a .* in UTF-8"):
         read_table(tmp_path / "participants.tsv")
 
 

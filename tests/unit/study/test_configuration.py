@@ -73,7 +73,7 @@ def test_a_wrong_setting_is_refused(config, key, value, message):
     [
         ("index", range(116, 0, -1), r"rois.tsv row 1: index is 116, but 1 was expected"),
         ("x", ["left"] * 116, r"rois.tsv row 1: 'x' is 'left'"),
-        ("abbreviation", ["INS.R"] * 116, r"abbreviation 'INS.R' stands in more than one row"),
+        ("abbreviation", ["INS.R"] * 116, r"abbreviation 'INS.R' appears in more than one row"),
     ],
 )
 def test_a_wrong_table_of_regions_is_refused(config, tmp_path, column, cells, message):
@@ -106,10 +106,10 @@ def test_every_mistake_between_the_tables_is_named_at_once(config):
         ("source", "phantom", "'source' is 'phantom'"),
         ("groups.controls", "mdd", "groups MDD, mdd differ only by case"),
         ("groups.controls", "HC\n", r"'groups.controls' is 'HC\\n': it does not match"),
-        ("groups.controls", "H" * 300, "has 300 characters, but 64 are the most"),
+        ("groups.controls", "H" * 300, "has 300 characters, but at most 64 are allowed"),
         ("source.dataset", {"COI": "a", "coi": "b"}, "source.dataset COI, coi differ only by case"),
         ("source.dataset", {"C" * 300: "a"}, "has 300 characters"),
-        ("sites", "config", "config: no table can be read .it is a folder"),
+        ("sites", "config", "config: cannot be read as a table .it is a folder"),
     ],
 )
 def test_names_and_sections_that_are_none(config, key, value, message):
@@ -125,8 +125,8 @@ def test_names_and_sections_that_are_none(config, key, value, message):
         ("KUT", "coi", "sites.tsv: the sites COI, coi differ only by case"),
         ("KUT", "COI ", "row 2: 'site' is 'COI ': it does not match"),
         ("KUT", '"COI\n"', r"row 2: 'site' is 'COI\\n': it does not match"),
-        ("KUT", "K" * 300, "row 2: .* has 300 characters, but 64 are the most"),
-        ("KUT", '"KUT', "sites.tsv: no table can be read"),
+        ("KUT", "K" * 300, "row 2: .* has 300 characters, but at most 64 are allowed"),
+        ("KUT", '"KUT', "sites.tsv: cannot be read as a table"),
         ("Kyoto", "Ky\u014dto\x00", "zero byte"),
     ],
 )
@@ -149,5 +149,5 @@ def test_a_table_in_another_encoding_is_refused(config, tmp_path, table, encodin
     path.write_bytes("sit\u00e9\tname\n".encode(encoding) if encoding else b"")
     set_key(config, {"sites": "sites", "rois": "rois.table"}[table], str(path))
 
-    with pytest.raises(PflError, match=rf"{table}\.tsv: no table can be read \(.*{reason}"):
+    with pytest.raises(PflError, match=rf"{table}\.tsv: cannot be read as a table \(.*{reason}"):
         read_tables(config, SCHEMAS, "config.yaml")
