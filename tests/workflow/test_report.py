@@ -1,6 +1,7 @@
 """The report of a finished study: everything in one page, and what a rerun picks up."""
 
 import os
+import shutil
 import subprocess
 
 import pandas as pd
@@ -72,6 +73,18 @@ def test_results_of_other_targets_are_picked_up_by_a_rerun_of_the_page_alone(ful
     file.parent.rmdir()
 
     assert jobs == {"report_index": 1}
+
+
+def test_a_draw_that_an_earlier_comparison_left_is_not_counted(full_run):
+    """Stability is a share of the draws that the settings ask for."""
+    folder = full_run.path / "results/compare/draws"
+    folder.mkdir(parents=True)
+
+    (folder / "draw-99999_edges.tsv").write_text("set\tmethod\tfrom\tto\n")
+    jobs = full_run.jobs()
+    shutil.rmtree(folder.parent)
+
+    assert jobs == {}
 
 
 def test_checksums_are_taken_again_when_a_table_of_the_study_changes(full_run):

@@ -40,7 +40,7 @@ class Look:
         if self.low <= value <= self.high:
             return None
         words = self.words.format(value=format(value, self.form))
-        return f"{words}, {self.usual()} is usual: look at the subject's figures."
+        return f"{words} (usual: {self.usual()}): look at the subject's figures."
 
     def usual(self) -> str:
         """Describe the usual range."""
@@ -57,10 +57,11 @@ LOOKS = {
         "The model of the T1w image's tissues and bias did not converge"
     ),
     "template_agreement_affine": Look(
-        "The T1w image, moved as a whole, agrees with the template by a correlation of {value}", 0.4
+        "After affine registration alone, the T1w image correlates with the template by {value}",
+        0.4,
     ),
     "template_agreement": Look(
-        "The normalised T1w image agrees with the template by a correlation of {value}", 0.6
+        "After normalisation, the T1w image correlates with the template by {value}", 0.6
     ),
     "normalisation_affine": Look(
         "The brain has {value} times the template's volume by the affine part of the normalisation",
@@ -69,7 +70,7 @@ LOOKS = {
         number=lambda affine: float(np.linalg.det(np.asarray(affine)[:3, :3])),
     ),
     "smallest_jacobian": Look(
-        "The normalisation shrinks a place to {value} of its volume", 0.1, form=".3f"
+        "The normalisation compresses part of the brain to {value} of its volume", 0.1, form=".3f"
     ),
     "motion_converged": Look("The estimate of head motion did not converge in every volume"),
     "bold_t1w_converged": Look("The registration of BOLD to T1w did not converge"),

@@ -45,21 +45,21 @@ def test_an_unusual_figure_gives_one_caution_and_a_usual_or_missing_one_none(nam
 
 
 def test_a_caution_tells_the_figure_and_what_is_usual():
-    with pytest.warns(UserWarning, match="is usual"):
+    with pytest.warns(UserWarning, match="usual: "):
         found = with_cautions({"brain_ml": 703.4, "bold_t1w_agreement": 0.0191})["cautions"]
 
     assert found == [
-        "The brain has 703 ml, 1150 to 2150 is usual: look at the subject's figures.",
-        "The T1w image's tissues explain a share of 0.019 of the mean BOLD image, 0.1 or more is "
-        "usual: look at the subject's figures.",
+        "The brain has 703 ml (usual: 1150 to 2150): look at the subject's figures.",
+        "The T1w image's tissues explain a share of 0.019 of the mean BOLD image (usual: 0.1 or "
+        "more): look at the subject's figures.",
     ]
 
 
 def test_both_agreements_with_the_template_are_judged_where_a_report_has_two():
-    with pytest.warns(UserWarning, match="agrees with the template"):
+    with pytest.warns(UserWarning, match="correlates with the template"):
         both = with_cautions({"template_agreement": {"affine": 0.21, "diffeomorphic": 0.54}})
 
-    assert [c.split(",")[-2].split()[-1] for c in both["cautions"]] == ["0.21", "0.54"]
+    assert [c.split(" (usual")[0].split()[-1] for c in both["cautions"]] == ["0.21", "0.54"]
 
 
 def test_a_flag_says_what_the_figure_that_it_sums_up_says():
