@@ -198,8 +198,15 @@ def test_every_figure_of_a_report_is_listed_and_the_phantom_is_nothing_to_look_a
 def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_page(preprocessed):
     """One subject's T1w image and another's run are unusual in all that is judged."""
     told = {
-        "COIHC001": ["703 ml", "bias did not conv", "of 0.21,", "of 0.54,", "2.00 times", "0.007"],
-        "COIHC002": ["motion did not", "T1w did not conv", "0.019 of", "of 0.54,", "bias did not"],
+        "COIHC001": [
+            "703 ml",
+            "bias did not conv",
+            "by 0.21 (",
+            "by 0.54 (",
+            "2.00 times",
+            "0.007",
+        ],
+        "COIHC002": ["motion did not", "T1w did not conv", "0.019 of", "by 0.54 (", "bias did not"],
     }
     for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
         path = preprocessed.path / "results" / name.format(subject)
