@@ -51,7 +51,7 @@ from notears_pfl.preproc.resample import Normalisation
 from notears_pfl.preproc.run import Run, RunOptions, preprocess_volumes, run_options
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import SmoothOptions, smooth_options, smoother
-from notears_pfl.preproc.template import load_template
+from notears_pfl.preproc.template import load_head_template, load_template
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream
@@ -123,7 +123,9 @@ class Subject:
     def __init__(self, scan: Scan, protocol: Protocol, head: Head, template, dropped: int):
         self.scan, self.protocol, self.head, self.template = scan, protocol, head, template
         self.dropped, self.truth = dropped, scan.series[dropped:]
-        self.anatomy = prepare_anatomy(scan.t1w, scan.t1w_affine, template, NormaliseOptions())
+        self.anatomy = prepare_anatomy(
+            scan.t1w, scan.t1w_affine, template, load_head_template(template), NormaliseOptions()
+        )
         raw, times = scan.bold[..., dropped:], protocol.slice_times
         timed = correct_slice_timing(raw, times, protocol.repetition_time, middle_slice_time(times))
         self.motion = {
@@ -210,6 +212,7 @@ def score_settings(subject: Subject, settings) -> tuple[pd.DataFrame, pd.DataFra
         run, motion = subject.run(options, options.motion_from), subject.motion[options.motion_from]
         registration[name] = {
             **score_motion(motion, subject.scan, subject.dropped),
+            "bold_t1w_agreement": run.coregistration.agreement,
             "bold_t1w_mm": score_coregistration(run, subject.scan, subject.dropped),
         }
         steps = {

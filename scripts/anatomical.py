@@ -11,7 +11,7 @@ from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.engines.program import program_names, programs_for
 from notears_pfl.preproc.normalise import NormaliseOptions
 from notears_pfl.preproc.pictures import normalisation_slices
-from notears_pfl.preproc.template import BrainTemplate
+from notears_pfl.preproc.template import BrainTemplate, HeadTemplate
 
 paths, output, engine = snakemake.input, snakemake.output, snakemake.params.engine
 with (
@@ -23,14 +23,16 @@ with (
     grey, white = np.moveaxis(read_image(paths.template_tissues).data, -1, 0)
     brain = read_image(paths.template_brain).data > 0
     template = BrainTemplate(template_t1w.data, grey, white, brain, template_t1w.affine)
+    head_t1w, depth = read_image(paths.head_t1w), read_image(paths.head_depth)
+    head = HeadTemplate(head_t1w.data, depth.data, depth.affine)
     options = NormaliseOptions()
 
     with naming(paths.t1w), programs_for(engine, ANATOMICAL_PROGRAMS) as programs:
-        anatomy = prepare_anatomy(t1w.data, t1w.affine, template, options, programs)
+        anatomy = prepare_anatomy(t1w.data, t1w.affine, template, head, options, programs)
 
     scaled = np.rint(255 * np.moveaxis(anatomy.tissues, 0, -1)).astype(np.uint8)
-    write_image(anatomy.t1w, t1w.affine, output.t1w, compact=True)
-    write_image(anatomy.brain, t1w.affine, output.brain)
+    write_image(anatomy.t1w, anatomy.affine, output.t1w, compact=True)
+    write_image(anatomy.brain, anatomy.affine, output.brain)
     write_image(scaled, anatomy.grid.affine, output.tissues)
     write_image(
         anatomy.normalisation.displacement,
@@ -39,7 +41,7 @@ with (
         vectors=True,
     )
     brain_only = anatomy.t1w * anatomy.brain
-    slices = normalisation_slices(brain_only, t1w.affine, anatomy.normalisation, template)
+    slices = normalisation_slices(brain_only, anatomy.affine, anatomy.normalisation, template)
     write_arrays(slices, output.picture)
     engine = engine | ({"brain": "own"} if anatomy.quality["already_stripped"] else {})
     names = program_names(engine, ANATOMICAL_PROGRAMS)

@@ -47,6 +47,28 @@ def about(centre: Floats, matrix: Floats) -> Floats:
     return moved
 
 
+def nearest_ras(volume: np.ndarray, affine: Floats) -> tuple[np.ndarray, Floats]:
+    """Reorder and flip the axes of ``volume`` (x, y, z) to run right, forwards and up.
+
+    Also return the affine that goes with it: every voxel keeps its place in the world. An oblique
+    axis goes to the world's axis that it is nearest to; the steepest one is placed first.
+    """
+    cosines = affine[:3, :3] / np.linalg.norm(affine[:3, :3], axis=0)
+    left = np.abs(cosines)
+    order = np.zeros(3, dtype=int)
+    for _ in range(3):
+        world, axis = np.unravel_index(np.argmax(left), left.shape)
+        order[world] = axis
+        left[world, :], left[:, axis] = -1, -1
+    reordered, matrix = np.transpose(volume, order), np.array(affine)[:, [*order, 3]]
+    for world, axis in enumerate(order):
+        if cosines[world, axis] < 0:
+            matrix[:, 3] += (reordered.shape[world] - 1) * matrix[:, world]
+            matrix[:, world] *= -1
+            reordered = np.flip(reordered, axis=world)
+    return np.ascontiguousarray(reordered), matrix
+
+
 def centred_affine(
     shape: tuple[int, ...], voxel_mm: np.ndarray, centre_mm: np.ndarray
 ) -> np.ndarray:

@@ -21,6 +21,8 @@ rule brain_template:
         t1w="results/preproc/template/tpl-MNI152_desc-brain_T1w.nii.gz",
         tissues="results/preproc/template/tpl-MNI152_probseg.nii.gz",
         brain="results/preproc/template/tpl-MNI152_desc-brain_mask.nii.gz",
+        head_t1w="results/preproc/template/tpl-MNI152_desc-head_T1w.nii.gz",
+        head_depth="results/preproc/template/tpl-MNI152_desc-brainDepth_map.nii.gz",
     log:
         "logs/brain_template.log",
     benchmark:
@@ -31,7 +33,7 @@ rule brain_template:
         resolution_mm=2,
         code=code_of("brain_template"),
     message:
-        "Preprocessing: writing the MNI152 brain, its tissues and brain mask"
+        "Preprocessing: writing the MNI152 brain, its tissues and mask, and the head template"
     script:
         "../../scripts/brain_template.py"
 
@@ -45,6 +47,8 @@ if PLAN.source.has_anatomy:
             template_t1w=rules.brain_template.output.t1w,
             template_tissues=rules.brain_template.output.tissues,
             template_brain=rules.brain_template.output.brain,
+            head_t1w=rules.brain_template.output.head_t1w,
+            head_depth=rules.brain_template.output.head_depth,
         output:
             t1w="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
             brain="results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",

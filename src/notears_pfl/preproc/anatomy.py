@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from notears_pfl.geometry import Floats
+from notears_pfl.geometry import Floats, nearest_ras
 from notears_pfl.preproc.brain import (
+    Brain,
     brain_sentence,
     find_brain,
     is_stripped,
+    stripped_brain,
     volume_ml,
     zero_background,
 )
@@ -22,8 +24,14 @@ from notears_pfl.preproc.normalise import (
     normalise_sentence,
     template_agreement,
 )
-from notears_pfl.preproc.resample import Grid, Normalisation, downsample, sample_volume
-from notears_pfl.preproc.template import BrainTemplate
+from notears_pfl.preproc.resample import (
+    Grid,
+    Normalisation,
+    downsample,
+    mean_edge_mm,
+    sample_volume,
+)
+from notears_pfl.preproc.template import BrainTemplate, HeadTemplate
 from notears_pfl.preproc.tissues import (
     TissueModel,
     bias_sentence,
@@ -58,12 +66,14 @@ TISSUE_MM, TISSUE_FACTOR = 2.0, 1.5
 class Anatomy:
     """The preprocessed T1w image and its quality figures.
 
-    ``t1w`` and ``brain`` (x, y, z) are on the image's own grid; ``tissues`` (3, x, y, z), the
-    probabilities of cerebrospinal fluid, grey and white matter, are on ``grid``.
+    ``t1w`` and ``brain`` (x, y, z) are on the image's own grid, its axes reordered to run right,
+    forwards and up (``affine``); ``tissues`` (3, x, y, z), the probabilities of cerebrospinal
+    fluid, grey and white matter, are on ``grid``.
     """
 
     t1w: NDArray[np.float32]
     brain: NDArray[np.bool_]
+    affine: Floats
     tissues: NDArray[np.float32]
     grid: Grid
     normalisation: Normalisation
@@ -74,33 +84,38 @@ def prepare_anatomy(
     t1w: Floats,
     affine: Floats,
     template: BrainTemplate,
+    head: HeadTemplate,
     options: NormaliseOptions,
     programs: Programs | None = None,
 ) -> Anatomy:
     """Extract the brain, correct the bias field, register to the template, segment tissues.
 
-    ``programs`` do the steps of ``ANATOMICAL_PROGRAMS`` in place of our own code.
+    ``programs`` do the steps of ``ANATOMICAL_PROGRAMS`` in place of our own code. The order in
+    which voxels are stored makes no difference.
     """
     programs = programs or {}
+    t1w, affine = nearest_ras(t1w, affine)
     voxel_mm = np.linalg.norm(affine[:3, :3], axis=0)
     t1w, nan_background = zero_background(np.asarray(t1w, dtype=np.float32), voxel_mm)
     if "bias" in programs:
         t1w = programs["bias"](t1w, affine)
-    # No program is asked to strip an image that shows only a brain.
     stripped = is_stripped(t1w, voxel_mm)
-    extract = find_brain if stripped else programs.get("brain", find_brain)
-    brain = extract(t1w, affine)
+    extracted = _extract(t1w, affine, stripped, head, programs)
+    brain = extracted.mask
     model = fit_tissues(t1w, brain, voxel_mm)
     corrected = t1w / model.bias(t1w.shape)
     pair = (corrected * brain, affine, template.t1w, template.affine)
     normalisation = (
-        programs["normalise"](*pair) if "normalise" in programs else normalise(*pair, options)
+        programs["normalise"](*pair)
+        if "normalise" in programs
+        else normalise(*pair, options, extracted.start)
     )
     tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, programs)
     brain_ml = round(volume_ml(brain, voxel_mm), 1)
     quality = {
         "already_stripped": stripped,
         "background_was_nan": nan_background,
+        **extracted.figures,
         "brain_ml": brain_ml,
         "brain_volume_usual": is_usual("brain_ml", brain_ml),
         "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
@@ -114,7 +129,18 @@ def prepare_anatomy(
             )
         },
     }
-    return Anatomy(corrected, brain, tissues, grid, normalisation, quality)
+    return Anatomy(corrected, brain, affine, tissues, grid, normalisation, quality)
+
+
+def _extract(
+    t1w: Floats, affine: Floats, stripped: bool, head: HeadTemplate, programs: Programs
+) -> Brain:
+    """Find the brain; no program is asked to strip an image that shows only a brain."""
+    if stripped:
+        return stripped_brain(t1w)
+    if "brain" in programs:
+        return Brain(programs["brain"](t1w, affine), None, {})
+    return find_brain(t1w, affine, head)
 
 
 def anatomical_methods(
@@ -140,8 +166,7 @@ def _tissue_maps(
     programs: Programs,
 ) -> tuple[NDArray[np.float32], Grid]:
     """Tissue probabilities on a grid of 2 mm or 1.5 voxels, with the template's as priors."""
-    edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).max())
-    tissue_mm = max(TISSUE_MM, TISSUE_FACTOR * edge_mm)
+    tissue_mm = max(TISSUE_MM, TISSUE_FACTOR * mean_edge_mm(affine))
     intensity, grid = downsample(corrected, affine, tissue_mm)
     share, _ = downsample(brain.astype(np.float32), affine, tissue_mm)
     inside = share > 0.5

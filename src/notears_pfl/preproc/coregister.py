@@ -1,59 +1,73 @@
-"""Registration of BOLD to T1w: the rigid motion under which tissues best predict the mean BOLD.
+"""Registration of BOLD to T1w: mutual information first, then the boundary of white matter.
 
-Minimises Σ_x (E(Q x) - Σ_k β_k P_k(x))² over Q and β: E is the mean BOLD image, P_k are a constant
-and the probabilities of cerebrospinal fluid, grey and white matter, all equally blurred. The
-intensities β of the tissues are free, so any contrast will do; this maximises the correlation
-ratio. Gauss-Newton in Q, from coarse to fine blur, from two starting points: the scanner's
-coordinates, and aligned centres of mass.
+Rigid registration by normalised mutual information from several starts brings the mean BOLD image
+near. Its final place minimises Σ_i [1 − tanh(c s q_i)] over points i of the white matter's surface
+(Greve and Fischl 2009): q_i = 100 (G_i − W_i) / ½ (G_i + W_i) is the contrast in per cent between
+the grey side and the white side in the BOLD image, s its usual sign and c a slope. The share of the
+surface that shows that sign is the ``agreement``: one half by chance, or with another person's
+brain.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates
+from scipy.optimize import minimize
 
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import FWHM_PER_SIGMA, Floats, about, rigid_matrix, transform
-from notears_pfl.preproc.resample import Grid
+from notears_pfl.preproc.greedy import Registration
+from notears_pfl.preproc.resample import Grid, downsample
 
-# Smallest blurred brain probability at the points that are matched: coarse level, finer levels.
-NEAR_BRAIN, WITHIN_BRAIN = 0.05, 0.6
+# T1w-like intensities of fluid, grey and white matter: mutual information needs some contrast.
+CONTRAST = np.array([0.3, 0.65, 1.0], dtype=np.float32)
+# BOLD signal below this share of the median over the surface is dropout, air or bone.
+DROPOUT = 0.3
 
 
 @dataclass(frozen=True)
 class CoregisterOptions:
     """How BOLD is registered to T1w; not in the configuration.
 
-    ``blur_mm`` lists the widths (FWHM) from coarse to fine; no blur is finer than a BOLD voxel.
+    Mutual information is computed on voxels of at least ``working_mm``, up to ``rim_mm`` outside
+    the brain, after ``search`` random trials per start (number, standard deviations in degrees and
+    mm). The contrast is taken ``step_mm`` on either side of the white matter's surface, but no
+    closer than ``step_voxels`` of a BOLD voxel.
     """
 
-    blur_mm: tuple[float, ...] = (12.0, 7.0, 4.0)
-    separation_mm: float = 6.0
-    max_iterations: int = 40
-    tolerance_mm: float = 1e-3
+    working_mm: float = 3.0
+    rim_mm: float = 10.0
+    search: tuple[int, float, float] = (200, 10.0, 10.0)
+    iterations: tuple[int, ...] = (100, 50)
+    surface_points: int = 5000
+    step_mm: float = 2.5
+    step_voxels: float = 0.5
+    slope: float = 0.1
+    max_iterations: int = 30
+    tolerance_mm: float = 0.02
+    fewest_points: int = 200
 
 
 @dataclass(frozen=True)
 class Coregistration:
     """Matrix (4, 4) from T1w to BOLD coordinates, and how well it fits.
 
-    ``explained`` is the share of the BOLD image's variance that the tissues explain; None if
-    another program found the matrix.
+    ``agreement`` is the share of the white matter's surface with the usual contrast; NaN if too
+    little of the surface is in the field of view.
     """
 
     matrix: Floats
-    explained: float | None
+    agreement: float
     converged: bool
 
 
 @dataclass(frozen=True)
-class _Tissues:
-    """Points (3, n), the regressors there (n, k) and their derivatives by motion (n, k, 6)."""
+class WhiteSurface:
+    """Points (3, n) on the white matter's surface, and unit normals (3, n) towards its inside."""
 
     points: Floats
-    centre: Floats
-    regressors: Floats
-    derivatives: Floats
+    normals: Floats
 
 
 def coregister(
@@ -67,112 +81,154 @@ def coregister(
 
     ``probabilities`` (3, x, y, z) of cerebrospinal fluid, grey and white matter are on ``grid``.
     """
-    bold_mm = np.linalg.norm(bold_affine[:3, :3], axis=0)
-    brain = probabilities.sum(axis=0)
-    shift = _centre(brain, grid.affine) - _centre(_bright(mean_bold), bold_affine)
-    by_centre = np.eye(4)
-    by_centre[:3, 3] = -shift
-    candidates = [
-        Coregistration(start, -np.inf, converged=False) for start in (np.eye(4), by_centre)
+    boundary = _Boundary(mean_bold, bold_affine, white_surface(probabilities, grid), options)
+    found = [
+        boundary.refined(start)
+        for start in _mutual_information(mean_bold, bold_affine, probabilities, grid, options)
     ]
-    # The whole head guides the coarse level; finer levels use the tissues within the brain.
-    levels = dict.fromkeys(max(blur_mm, float(bold_mm.max())) for blur_mm in options.blur_mm)
-    for level, blur_mm in enumerate(levels):
-        least = NEAR_BRAIN if level == 0 else WITHIN_BRAIN
-        sigma = np.sqrt(blur_mm**2 - bold_mm**2) / FWHM_PER_SIGMA / bold_mm
-        coefficients = spline_filter(gaussian_filter(mean_bold.astype(np.float32), sigma))
-        tissues = _tissues(probabilities, grid, blur_mm, least, options)
-        candidates = [
-            _match(coefficients, bold_affine, tissues, candidate.matrix, options)
-            for candidate in candidates
-        ]
-        # The coarsest level decides which starting point leads to the better minimum.
-        candidates = [max(candidates, key=lambda candidate: candidate.explained or -np.inf)]
-    return candidates[0]
+    _, matrix, converged = min(found, key=lambda candidate: candidate[0])
+    return Coregistration(matrix, boundary.agreement(matrix), converged)
+
+
+def boundary_agreement(
+    mean_bold: Floats, bold_affine: Floats, probabilities: Floats, grid: Grid, matrix: Floats
+) -> float:
+    """Agreement, as in ``Coregistration``, of a ``matrix`` that another program found."""
+    surface = white_surface(probabilities, grid)
+    return _Boundary(mean_bold, bold_affine, surface, CoregisterOptions()).agreement(matrix)
+
+
+def white_surface(probabilities: Floats, grid: Grid) -> WhiteSurface:
+    """Surface between white and grey matter, where it is sharp and fluid is not near."""
+    sigma = 1.5 * grid.voxel_mm.max() / FWHM_PER_SIGMA / grid.voxel_mm
+    grey, white = (gaussian_filter(np.asarray(p, np.float32), sigma) for p in probabilities[1:])
+    to_world = np.linalg.inv(grid.affine[:3, :3]).T
+    gradient = np.tensordot(to_world, np.stack(np.gradient(white)), axes=1)
+    steepness = np.linalg.norm(gradient, axis=0)
+    on_surface = np.abs(white - 0.5) < 0.2
+    if on_surface.any():
+        on_surface &= (white + grey > 0.9) & (steepness > np.percentile(steepness[on_surface], 40))
+    voxels = np.argwhere(on_surface).T.astype(float)
+    return WhiteSurface(
+        transform(grid.affine, voxels), gradient[:, on_surface] / steepness[on_surface]
+    )
+
+
+class _Boundary:
+    """The mean BOLD image on both sides of the white matter's surface."""
+
+    def __init__(
+        self, mean_bold: Floats, affine: Floats, surface: WhiteSurface, options: CoregisterOptions
+    ):
+        self.options = options
+        self.image = np.asarray(mean_bold, dtype=np.float32)
+        self.to_voxel = np.linalg.inv(affine)
+        every = max(1, surface.points.shape[1] // options.surface_points)
+        points, normals = surface.points[:, ::every], surface.normals[:, ::every]
+        edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).mean())
+        step_mm = max(options.step_mm, options.step_voxels * edge_mm)
+        self.sides = np.stack([points + step_mm * normals, points - step_mm * normals], axis=1)
+        self.centre = points.mean(axis=1, keepdims=True) if points.size else np.zeros((3, 1))
+
+    def contrast(self, matrix: Floats) -> Floats:
+        """Contrast in per cent (n,) of the points that are in view and have signal."""
+        voxels = transform(self.to_voxel @ matrix, self.sides)
+        upper = np.array(self.image.shape)[:, None, None] - 1.0
+        in_view = np.all((voxels >= 0) & (voxels <= upper), axis=(0, 1))
+        white, grey = map_coordinates(self.image, voxels[..., in_view], order=1)
+        if not white.size:
+            return white
+        least = DROPOUT * np.median(np.concatenate([white, grey]))
+        seen = (white > least) & (grey > least)
+        white, grey = white[seen], grey[seen]
+        return np.asarray(200 * (grey - white) / (grey + white))
+
+    def cost(self, matrix: Floats, sign: float) -> float:
+        """Cost over the surface in view; largest where too little of it is."""
+        contrast = self.contrast(matrix)
+        if contrast.size < self.options.fewest_points:
+            return 2.0
+        return float(np.mean(1 - np.tanh(self.options.slope * sign * contrast)))
+
+    def refined(self, start: Floats) -> tuple[float, Floats, bool]:
+        """Lowest cost near ``start``, its matrix, and whether the search ended there."""
+        # Which tissue is brighter depends on the sequence: grey matter, usually.
+        sign = 1.0 if self.cost(start, 1.0) <= self.cost(start, -1.0) else -1.0
+        # One unit is 1 mm: at 50 mm from the centre, for rotations.
+        units = np.array([1, 1, 1, 0.02, 0.02, 0.02])
+
+        def moved(parameters: NDArray[np.float64]) -> Floats:
+            return start @ about(self.centre, rigid_matrix(parameters * units))
+
+        best = minimize(
+            lambda parameters: self.cost(moved(parameters), sign),
+            np.zeros(6),
+            method="Powell",
+            options={
+                "xtol": self.options.tolerance_mm,
+                "ftol": 1e-5,
+                "maxiter": self.options.max_iterations,
+            },
+        )
+        return float(best.fun), moved(best.x), bool(best.success)
+
+    def agreement(self, matrix: Floats) -> float:
+        """Share of the surface in view whose contrast has the usual sign."""
+        contrast = self.contrast(matrix)
+        if contrast.size < self.options.fewest_points:
+            return float("nan")
+        share = float(np.mean(contrast > 0))
+        return max(share, 1 - share)
+
+
+def _mutual_information(
+    mean_bold: Floats,
+    bold_affine: Floats,
+    probabilities: Floats,
+    grid: Grid,
+    options: CoregisterOptions,
+) -> list[Floats]:
+    """Matrices found from the scanner's coordinates, and from aligned centres of mass."""
+    tissues = np.tensordot(CONTRAST, np.asarray(probabilities, np.float32), axes=1)
+    fixed, fixed_grid = downsample(tissues, grid.affine, options.working_mm)
+    moving = downsample(mean_bold, bold_affine, options.working_mm)
+    outside_mm = distance_transform_edt(fixed < 0.1, sampling=fixed_grid.voxel_mm)
+    registration = Registration(
+        (fixed, fixed_grid), moving, {"rim": outside_mm <= options.rim_mm}
+    )
+    by_centre = np.eye(4)
+    by_centre[:3, 3] = _centre(_bright(moving[0]), moving[1]) - _centre(fixed, fixed_grid)
+    return [
+        registration.matrix(6, "NMI", options.iterations, start, mask="rim", search=options.search)
+        for start in (np.eye(4), by_centre)
+    ]
 
 
 def _bright(volume: Floats) -> Floats:
     return np.asarray(volume * (volume > 0.3 * np.percentile(volume, 98)))
 
 
-def _centre(volume: Floats, affine: Floats) -> Floats:
-    total = volume.sum(dtype=float)
-    voxel = [
-        float(
-            np.sum(volume.sum(axis=tuple({0, 1, 2} - {axis}), dtype=float) * np.arange(n)) / total
-        )
-        for axis, n in enumerate(volume.shape)
-    ]
-    return transform(affine, np.array(voxel)[:, None])[:, 0]
-
-
-def _tissues(
-    probabilities: Floats, grid: Grid, blur_mm: float, least: float, options: CoregisterOptions
-) -> _Tissues:
-    """Blur the tissues and sample them where the brain probability exceeds ``least``."""
-    sigma = blur_mm / FWHM_PER_SIGMA / grid.voxel_mm
-    blurred = [gaussian_filter(p.astype(np.float32), sigma) for p in probabilities]
-    steps = np.maximum(np.round(options.separation_mm / grid.voxel_mm), 1).astype(int)
-    near = np.zeros(grid.shape, dtype=bool)
-    every = tuple(slice(1, -1, step) for step in steps)
-    near[every] = np.sum(blurred, axis=0)[every] > least
-    voxels = np.array(np.nonzero(near), dtype=float)
-    points = transform(grid.affine, voxels)
-    centre = points.mean(axis=1, keepdims=True)
-    x, y, z = points - centre
-    to_world = np.linalg.inv(grid.affine[:3, :3]).T
-    regressors, derivatives = [np.ones(voxels.shape[1])], [np.zeros((voxels.shape[1], 6))]
-    for tissue in blurred:
-        regressors.append(tissue[near].astype(float))
-        gx, gy, gz = to_world @ np.stack([g[near] for g in np.gradient(tissue)])
-        rotations = [gy * z - gz * y, gx * z - gz * x, gx * y - gy * x]
-        derivatives.append(np.stack([gx, gy, gz, *rotations], axis=1))
-    return _Tissues(points, centre, np.stack(regressors, 1), np.stack(derivatives, 1))
-
-
-def _match(
-    coefficients: Floats,
-    bold_affine: Floats,
-    tissues: _Tissues,
-    matrix: Floats,
-    options: CoregisterOptions,
-) -> Coregistration:
-    to_voxel = np.linalg.inv(bold_affine)
-    upper = np.array(coefficients.shape)[:, None] - 1.0
-    radius_mm, explained = 50.0, -np.inf
-    for _ in range(options.max_iterations):
-        voxels = transform(to_voxel @ matrix, tissues.points)
-        inside = np.all((voxels >= 0) & (voxels <= upper), axis=0)
-        if np.count_nonzero(inside) < 100:
-            return Coregistration(matrix, -np.inf, converged=False)
-        values = map_coordinates(coefficients, voxels[:, inside], prefilter=False, mode="mirror")
-        regressors = tissues.regressors[inside]
-        intensities = np.linalg.lstsq(regressors, values, rcond=None)[0]
-        residual = values - regressors @ intensities
-        explained = 1 - float(np.sum(residual**2) / np.sum((values - values.mean()) ** 2))
-        derivatives = np.tensordot(tissues.derivatives[inside], intensities, axes=(1, 0))
-        # The intensities adapt to the motion: project them out of the derivatives.
-        derivatives -= regressors @ np.linalg.lstsq(regressors, derivatives, rcond=None)[0]
-        step = np.linalg.lstsq(derivatives, -residual, rcond=None)[0]
-        matrix = matrix @ about(tissues.centre, rigid_matrix(step))
-        if np.abs(step * [1, 1, 1, radius_mm, radius_mm, radius_mm]).max() < options.tolerance_mm:
-            return Coregistration(matrix, explained, converged=True)
-    return Coregistration(matrix, explained, converged=False)
+def _centre(volume: Floats, grid: Grid) -> Floats:
+    return np.asarray(grid.points() @ volume.ravel() / volume.sum(dtype=float))
 
 
 def check_agreement(coregistration: Coregistration) -> None:
     """Refuse a registration in which BOLD and T1w have too little brain in common."""
-    agreement = coregistration.explained
-    if agreement is not None and not np.isfinite(agreement):
+    if not np.isfinite(coregistration.agreement):
         msg = (
-            "The mean BOLD image cannot be registered to the T1w image: where they overlap, too "
-            f"few voxels are brain, or all are alike (agreement {agreement}). Look at both "
-            "images, or leave this subject out."
+            "The mean BOLD image cannot be registered to the T1w image: too little of the white "
+            "matter's surface, as found in the T1w image, has signal in the BOLD image. Look at "
+            "both images, or leave this subject out."
         )
         raise SignalError(msg)
 
 
 def coregister_sentence(program: str | None = None) -> str:
     """Methods: how BOLD was registered to T1w."""
-    by = f" by {program}" if program else ""
-    return f"The mean BOLD image was registered rigidly to the T1w image's tissues{by}."
+    how = (
+        f"by {program}"
+        if program
+        else "by mutual information (greedy) and then by the boundary of white matter (Greve and "
+        "Fischl 2009)"
+    )
+    return f"The mean BOLD image was registered rigidly to the T1w image's tissues {how}."

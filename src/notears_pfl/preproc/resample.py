@@ -112,8 +112,12 @@ def mni_grid(voxel_mm: float) -> Grid:
 
 def grid_for(bold_affine: Floats, options: ResampleOptions) -> Grid:
     """Grid in MNI space for a run: voxels as asked for, unless the BOLD voxels are much larger."""
-    edge_mm = float(np.prod(np.linalg.norm(bold_affine[:3, :3], axis=0)) ** (1 / 3))
-    return mni_grid(max(options.voxel_mm, round(FINEST * edge_mm, 1)))
+    return mni_grid(max(options.voxel_mm, round(FINEST * mean_edge_mm(bold_affine), 1)))
+
+
+def mean_edge_mm(affine: Floats) -> float:
+    """Edge of a cube of a voxel's volume."""
+    return float(abs(np.linalg.det(affine[:3, :3])) ** (1 / 3))
 
 
 def downsample(volume: Floats, affine: Floats, voxel_mm: float) -> tuple[NDArray[np.float32], Grid]:

@@ -18,6 +18,7 @@ from notears_pfl.io.sidecars import check_header, read_timing
 from notears_pfl.preproc.coregister import (
     CoregisterOptions,
     Coregistration,
+    boundary_agreement,
     check_agreement,
     coregister,
     coregister_sentence,
@@ -176,7 +177,7 @@ class Run:
             "voxel_mm": float(self.grid.voxel_mm[0]),
             **run_figures(self.volume_figures(), self.motion.parameters, self._brain_series),
             "motion_converged": bool(self.motion.converged.all()),
-            "bold_t1w_agreement": self.coregistration.explained,
+            "bold_t1w_agreement": self.coregistration.agreement,
             "bold_t1w_converged": self.coregistration.converged,
             "brain_coverage": float(np.mean(self.covered[self.brain])),
         }
@@ -228,7 +229,8 @@ def preprocess_volumes(
     mean = _mean_volume(corrected, affine, motion)
     if "coregister" in programs:
         matrix = programs["coregister"](mean, affine, tissues, tissue_grid)
-        coregistration = Coregistration(matrix, explained=None, converged=True)
+        agreement = boundary_agreement(mean, affine, tissues, tissue_grid, matrix)
+        coregistration = Coregistration(matrix, agreement, converged=True)
     else:
         coregistration = coregister(mean, affine, tissues, tissue_grid, options.coregister)
     check_agreement(coregistration)

@@ -1,11 +1,20 @@
-"""The MNI152 template brain that nilearn ships, as arrays."""
+"""The templates, as arrays: the MNI152 brain that nilearn ships, and a head with skull."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt, map_coordinates
 
-from notears_pfl.geometry import Floats
+from notears_pfl.geometry import Floats, transform
+from notears_pfl.io.images import read_image
+from notears_pfl.preproc.resample import Grid
+
+# Made by tools/head_template.py; data/README.md gives source and licence.
+HEAD_TEMPLATE = Path(__file__).parent / "data" / "head_template.nii.gz"
+# Voxels around the brain template in which depth is still measured.
+PADDING = 20
 
 
 @dataclass(frozen=True)
@@ -22,6 +31,39 @@ class BrainTemplate:
         """Probabilities (3, x, y, z) of cerebrospinal fluid, grey and white matter."""
         fluid = np.clip(1 - self.grey - self.white, 0, 1) * self.brain
         return np.stack([fluid, self.grey, self.white])
+
+
+@dataclass(frozen=True)
+class HeadTemplate:
+    """A whole head with skull in MNI space: T1w intensities and depth in the brain (x, y, z).
+
+    ``depth_mm`` is the distance from the surface of the brain, negative outside.
+    """
+
+    t1w: Floats
+    depth_mm: Floats
+    affine: Floats
+
+
+def load_head_template(template: BrainTemplate) -> HeadTemplate:
+    """Load the head template; its brain is that of ``template``."""
+    head = read_image(HEAD_TEMPLATE)
+    n_x, n_y, n_z = head.data.shape
+    points = Grid((n_x, n_y, n_z), head.affine).points()
+    voxels = transform(np.linalg.inv(template.affine), points) + PADDING
+    depth_mm = map_coordinates(_brain_depth_mm(template), voxels, order=1, mode="nearest")
+    depth_mm = depth_mm.reshape(head.data.shape).astype(np.float32)
+    return HeadTemplate(head.data.astype(np.float32), depth_mm, head.affine)
+
+
+def _brain_depth_mm(template: BrainTemplate) -> Floats:
+    """Distance from the brain's surface, with ``PADDING`` voxels around: the brain stem is cut."""
+    voxel_mm = np.linalg.norm(template.affine[:3, :3], axis=0)
+    brain = np.pad(template.brain, PADDING)
+    inside = distance_transform_edt(brain, sampling=voxel_mm)
+    outside = distance_transform_edt(~brain, sampling=voxel_mm)
+    # Voxel centres on either side of the surface are half a voxel from it.
+    return np.asarray(inside - outside - np.sign(inside - outside) * voxel_mm.min() / 2)
 
 
 def load_template(resolution_mm: int) -> BrainTemplate:
