@@ -30,7 +30,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         run = prepare_fmriprep_run(bold.data, bold.affine, tr, confounds, mask, dropped)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
     smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
-    means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
+    means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(run.motion, output.motion, index=False)
@@ -45,6 +45,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         "non_steady_volumes": non_steady_volumes(confounds),
         **run.figures(),
         "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+        "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
         "engines": {"normalised": "fmriprep"},
         "methods": methods,
     }

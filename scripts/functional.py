@@ -8,7 +8,7 @@ from notears_pfl.io.images import read_image, write_arrays
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
-from notears_pfl.preproc.cautions import with_cautions
+from notears_pfl.preproc.cautions import T1W_FIGURES, with_cautions
 from notears_pfl.preproc.engines.program import program_names
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.run import (
@@ -27,7 +27,7 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
     run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
     smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
     smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
-    means, coverage = roi_signals(run, points, regions, len(params.rois), smooth)
+    means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
 
     write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
     write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)
@@ -44,10 +44,10 @@ with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output
         "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
         "repetition_time": tr,
         **run.figures(),
-        "template_agreement": anatomy["template_agreement"]["diffeomorphic"],
-        "tissue_model_converged": anatomy["tissue_model_converged"],
+        **{name: anatomy[name] for name in T1W_FIGURES if name in anatomy},
         "cautions": with_cautions(anatomy)["cautions"],
         "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+        "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
         "engines": {**anatomy["engines"], **params.preproc["engine"]},
         "methods": {**anatomy["methods"], **methods},
     }

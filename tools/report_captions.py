@@ -16,10 +16,12 @@ from notears_pfl.report.sections import (
     phantom_truth,
     simulations,
     site_networks,
+    subject_quality,
 )
 
 SOURCES = (
-    cohort_flow, method_comparison, nodes, phantom_truth, simulations, site_networks, study_page,
+    cohort_flow, method_comparison, nodes, phantom_truth, simulations, site_networks,
+    subject_quality, study_page,
 )  # fmt: skip
 FOLDER = Path("workflow/report")
 # What Snakemake knows about a figure. It does not know numbers of subjects.

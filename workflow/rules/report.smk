@@ -91,6 +91,35 @@ rule report_motion:
         "../../scripts/report_motion.py"
 
 
+if PLAN.source.has_anatomy:
+
+    rule report_quality:
+        input:
+            cohort=rules.cohort.output.participants,
+        output:
+            png=report(
+                "results/report/figures/quality_limits.png",
+                caption="../report/quality_limits.rst",
+                category="Cohort",
+                labels={"figure": "quality of the images"},
+            ),
+            svg="results/report/figures/quality_limits.svg",
+        log:
+            "logs/report_quality.log",
+        benchmark:
+            "logs/report_quality.benchmark.tsv"
+        conda:
+            "../../envs/report.yaml"
+        params:
+            groups=PLAN.tables.groups,
+            limits=config["cohort"]["limits"],
+            code=code_of("report_quality"),
+        message:
+            "Report: quality of the images against the limits"
+        script:
+            "../../scripts/report_quality.py"
+
+
 # Loading the libraries takes longer than drawing a network, so one job draws all networks of a group.
 rule report_networks:
     input:
@@ -278,6 +307,7 @@ rule report_index:
         figures=[
             rules.report_cohort.output.png,
             rules.report_motion.output.png if PLAN.has_motion else [],
+            rules.report_quality.output.png if PLAN.source.has_anatomy else [],
             rules.report_overlap.output.png,
             expand(rules.report_networks.output.alone, group=PLAN.groups),
             rules.report_degree.output.png,

@@ -16,8 +16,15 @@ QUALITY = {
     "share_fd_above": "share_fd_power_mm_above_0.5",
     "mean_dvars_percent": "mean_dvars_percent",
     "median_tsnr": "median_tsnr",
-    "bold_t1w_agreement": "bold_t1w_agreement",
+    "brain_ml": "brain_ml",
+    "head_agreement": "head_agreement",
+    "surface_correction": "surface_correction",
+    "template_agreement_affine": "template_agreement_affine",
     "template_agreement": "template_agreement",
+    "affine_volume": "affine_volume",
+    "smallest_jacobian": "smallest_jacobian",
+    "bold_t1w_agreement": "bold_t1w_agreement",
+    "brain_coverage": "brain_coverage",
     "degrees_of_freedom": "degrees_of_freedom",
 }
 # Whether a step converged (keys of the report and columns of the table). A step that did not

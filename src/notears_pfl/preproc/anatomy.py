@@ -17,11 +17,11 @@ from notears_pfl.preproc.brain import (
     volume_ml,
     zero_background,
 )
-from notears_pfl.preproc.cautions import is_usual
 from notears_pfl.preproc.normalise import (
     NormaliseOptions,
     normalise,
     normalise_sentence,
+    smallest_jacobian,
     template_agreement,
 )
 from notears_pfl.preproc.resample import (
@@ -104,30 +104,27 @@ def prepare_anatomy(
     brain = extracted.mask
     model = fit_tissues(t1w, brain, voxel_mm)
     corrected = t1w / model.bias(t1w.shape)
-    pair = (corrected * brain, affine, template.t1w, template.affine)
+    brain_only = corrected * brain, affine
+    pair = (*brain_only, template.t1w, template.affine)
     normalisation = (
         programs["normalise"](*pair)
         if "normalise" in programs
         else normalise(*pair, options, extracted.start)
     )
     tissues, grid = _tissue_maps(corrected, brain, affine, model, normalisation, template, programs)
-    brain_ml = round(volume_ml(brain, voxel_mm), 1)
     quality = {
         "already_stripped": stripped,
         "background_was_nan": nan_background,
         **extracted.figures,
-        "brain_ml": brain_ml,
-        "brain_volume_usual": is_usual("brain_ml", brain_ml),
+        "brain_ml": round(volume_ml(brain, voxel_mm), 1),
         "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
         "tissue_model_converged": model.converged,
-        "smallest_jacobian": round(float(normalisation.jacobian().min()), 3),
-        "template_agreement": {
-            name: template_agreement(corrected * brain, affine, which, template)
-            for name, which in (
-                ("affine", normalisation.affine_only()),
-                ("diffeomorphic", normalisation),
-            )
-        },
+        "affine_volume": round(float(np.linalg.det(normalisation.affine[:3, :3])), 4),
+        "smallest_jacobian": smallest_jacobian(normalisation, template),
+        "template_agreement_affine": template_agreement(
+            *brain_only, normalisation.affine_only(), template
+        ),
+        "template_agreement": template_agreement(*brain_only, normalisation, template),
     }
     return Anatomy(corrected, brain, affine, tissues, grid, normalisation, quality)
 

@@ -52,7 +52,7 @@ def clean_options(settings: Mapping[str, Any]) -> CleanOptions:
 
 
 def check_coverage(coverage: Floats, names: list[str], minimum: float) -> None:
-    """Refuse a subject with ROIs outside the field of view, naming all of them."""
+    """Refuse a subject with ROIs out of view or without signal, naming all of them."""
     low = [
         f"{name} {share:.0%}"
         for name, share in zip(names, coverage, strict=True)
@@ -61,7 +61,7 @@ def check_coverage(coverage: Floats, names: list[str], minimum: float) -> None:
     if low:
         msg = (
             f"{len(low)} of {len(names)} ROIs have less than {minimum:.0%} of their voxels in the "
-            f"field of view: {', '.join(low)}. Lower rois.min_coverage, deselect these ROIs or "
+            f"field of view and with signal: {', '.join(low)}. Lower rois.min_coverage, deselect these ROIs or "
             "leave this subject out."
         )
         raise SignalError(msg)

@@ -43,7 +43,6 @@ class CoregisterOptions:
     surface_points: int = 5000
     step_mm: float = 2.5
     step_voxels: float = 0.5
-    slope: float = 0.1
     max_iterations: int = 30
     tolerance_mm: float = 0.02
     fewest_points: int = 200
@@ -131,37 +130,44 @@ class _Boundary:
         self.centre = points.mean(axis=1, keepdims=True) if points.size else np.zeros((3, 1))
 
     def contrast(self, matrix: Floats) -> Floats:
-        """Contrast in per cent (n,) of the points that are in view and have signal."""
+        """Contrast in per cent (n,) at every point; NaN out of view or without signal."""
         voxels = transform(self.to_voxel @ matrix, self.sides)
         upper = np.array(self.image.shape)[:, None, None] - 1.0
         in_view = np.all((voxels >= 0) & (voxels <= upper), axis=(0, 1))
+        contrast = np.full(in_view.shape, np.nan)
         white, grey = map_coordinates(self.image, voxels[..., in_view], order=1)
-        if not white.size:
-            return white
-        least = DROPOUT * np.median(np.concatenate([white, grey]))
-        seen = (white > least) & (grey > least)
-        white, grey = white[seen], grey[seen]
-        return np.asarray(200 * (grey - white) / (grey + white))
-
-    def cost(self, matrix: Floats, sign: float) -> float:
-        """Cost over the surface in view; largest where too little of it is."""
-        contrast = self.contrast(matrix)
-        if contrast.size < self.options.fewest_points:
-            return 2.0
-        return float(np.mean(1 - np.tanh(self.options.slope * sign * contrast)))
+        if white.size:
+            least = DROPOUT * np.median(np.concatenate([white, grey]))
+            seen = (white > least) & (grey > least)
+            percent = 200 * (grey - white) / np.where(seen, grey + white, 1)
+            contrast[in_view] = np.where(seen, percent, np.nan)
+        return contrast
 
     def refined(self, start: Floats) -> tuple[float, Floats, bool]:
-        """Lowest cost near ``start``, its matrix, and whether the search ended there."""
+        """Lowest cost near ``start``, its matrix, and whether the search ended there.
+
+        The points are those that the start sees; one that a move hides has no contrast, so that
+        hiding points does not pay. The slope follows the usual contrast of the image.
+        """
+        first = self.contrast(start)
+        seen = np.isfinite(first)
+        if np.count_nonzero(seen) < self.options.fewest_points:
+            return np.inf, start, False
         # Which tissue is brighter depends on the sequence: grey matter, usually.
-        sign = 1.0 if self.cost(start, 1.0) <= self.cost(start, -1.0) else -1.0
+        sign = 1.0 if np.median(first[seen]) >= 0 else -1.0
+        slope = sign / max(float(np.median(np.abs(first[seen]))), 1e-6)
         # One unit is 1 mm: at 50 mm from the centre, for rotations.
         units = np.array([1, 1, 1, 0.02, 0.02, 0.02])
 
         def moved(parameters: NDArray[np.float64]) -> Floats:
             return start @ about(self.centre, rigid_matrix(parameters * units))
 
+        def cost(parameters: NDArray[np.float64]) -> float:
+            contrast = np.nan_to_num(self.contrast(moved(parameters))[seen])
+            return float(np.mean(1 - np.tanh(slope * contrast)))
+
         best = minimize(
-            lambda parameters: self.cost(moved(parameters), sign),
+            cost,
             np.zeros(6),
             method="Powell",
             options={
@@ -175,9 +181,10 @@ class _Boundary:
     def agreement(self, matrix: Floats) -> float:
         """Share of the surface in view whose contrast has the usual sign."""
         contrast = self.contrast(matrix)
-        if contrast.size < self.options.fewest_points:
+        seen = contrast[np.isfinite(contrast)]
+        if seen.size < self.options.fewest_points:
             return float("nan")
-        share = float(np.mean(contrast > 0))
+        share = float(np.mean(seen > 0))
         return max(share, 1 - share)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import Floats
+from notears_pfl.preproc.cautions import T1W_FIGURES
 from notears_pfl.preproc.realign import displacement_power
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.smooth import SmoothOptions, brain_on, smooth_sentence
@@ -19,6 +20,7 @@ from notears_pfl.preproc.volumes import (
     drop_sentence,
     drop_volumes,
     dvars_percent,
+    lost_to_dropout,
     run_figures,
 )
 
@@ -35,8 +37,7 @@ ABSENT = {
     "motion_converged": "motion was estimated by fMRIPrep",
     "bold_t1w_agreement": "BOLD was registered to T1w by fMRIPrep; see its report",
     "bold_t1w_converged": "BOLD was registered to T1w by fMRIPrep; see its report",
-    "template_agreement": "T1w was normalised by fMRIPrep; see its report",
-    "tissue_model_converged": "tissues were segmented by fMRIPrep; see its report",
+    **dict.fromkeys(T1W_FIGURES, "the T1w image was processed by fMRIPrep; see its report"),
 }
 
 
@@ -50,6 +51,7 @@ class FmriprepRun:
     series: NDArray[np.float32]
     near: NDArray[np.bool_]
     covered: NDArray[np.bool_]
+    dropout: NDArray[np.bool_]
     brain: NDArray[np.bool_]
     grid: Grid
     motion: pd.DataFrame
@@ -120,13 +122,14 @@ def prepare_fmriprep_run(
     # fMRIPrep writes zeros outside the field of view.
     seen = np.all(series != 0, axis=0)
     series[:, ~seen] = 0
-    covered = np.zeros(grid.shape, dtype=bool)
-    covered[near] = seen
+    lost = lost_to_dropout(series, seen & inside[near])
+    covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
+    covered[near], dropout[near] = seen & ~lost, lost
     if not np.any(covered & inside):
         msg = "The image does not overlap the MNI152 brain. Give the run in an MNI space."
         raise SignalError(msg)
     rest = confounds.iloc[n_dropped:].reset_index(drop=True)
-    return FmriprepRun(series, near, covered, inside, grid, rest[list(MOTION)], rest)
+    return FmriprepRun(series, near, covered, dropout, inside, grid, rest[list(MOTION)], rest)
 
 
 def fmriprep_methods(

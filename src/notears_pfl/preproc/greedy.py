@@ -1,6 +1,7 @@
 """Registration by greedy: images and matrices in, matrices and maps out, the same every time."""
 
 import contextlib
+import ctypes
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -134,6 +135,8 @@ def _silence() -> Iterator[None]:
                 os.dup2(nowhere.fileno(), stream)
             yield
         finally:
+            # What it has printed but not written yet must go nowhere, too.
+            ctypes.CDLL(None).fflush(None)
             for stream, original in zip((1, 2), saved, strict=True):
                 os.dup2(original, stream)
                 os.close(original)

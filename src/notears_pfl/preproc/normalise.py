@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from notears_pfl.geometry import Floats
 from notears_pfl.preproc.greedy import Registration
@@ -84,12 +85,23 @@ def template_agreement(
     brain: Floats, affine: Floats, normalisation: Normalisation, template: BrainTemplate
 ) -> float:
     """Correlation of the template with the normalised ``brain``, over the template's brain."""
-    grid = normalisation.grid
-    inside = sample_volume(template.brain.astype(float), template.affine, grid.points(), 1) > 0.5
-    points = grid.points()[:, inside]
+    points = normalisation.grid.points()[:, _in_brain(normalisation, template)]
     ours = sample_volume(brain, affine, normalisation.to_t1w(points), order=1)
     theirs = sample_volume(template.t1w, template.affine, points, order=1)
     return round(float(np.corrcoef(ours, theirs)[0, 1]), 4)
+
+
+def smallest_jacobian(normalisation: Normalisation, template: BrainTemplate) -> float:
+    """Smallest Jacobian determinant within the template's brain, relative to the affine's."""
+    inside = _in_brain(normalisation, template)
+    relative = normalisation.jacobian().ravel()[inside] / np.linalg.det(normalisation.affine[:3, :3])
+    return round(float(relative.min()), 3)
+
+
+def _in_brain(normalisation: Normalisation, template: BrainTemplate) -> NDArray[np.bool_]:
+    """Tell which voxels of the normalisation's grid lie in the template's brain, in C order."""
+    points = normalisation.grid.points()
+    return sample_volume(template.brain.astype(float), template.affine, points, order=1) > 0.5
 
 
 def normalise_sentence(options: NormaliseOptions, program: str | None = None) -> str:

@@ -54,6 +54,7 @@ from notears_pfl.preproc.volumes import (
     drop_sentence,
     drop_volumes,
     dvars_percent,
+    lost_to_dropout,
     run_figures,
 )
 
@@ -108,8 +109,8 @@ class Run:
     """A run in MNI space, unsmoothed.
 
     ``series`` (volumes, n) are the signals of the voxels ``near`` (x, y, z) the brain, in C order.
-    On the same ``grid``, ``covered`` (x, y, z) marks voxels in the field of view of every volume,
-    ``brain`` is the template's mask, and ``tissues`` (3, x, y, z) are the subject's cerebrospinal
+    On the same ``grid``, ``covered`` (x, y, z) marks voxels in the field of view of every volume
+    and with signal, ``dropout`` those of the brain that are in view but without signal, ``brain`` is the template's mask, and ``tissues`` (3, x, y, z) are the subject's cerebrospinal
     fluid, grey and white matter. ``mean`` (x, y, z) is the mean image in BOLD space, ``affine``
     its affine and ``centre_mm`` the centre of its field of view.
     """
@@ -117,6 +118,7 @@ class Run:
     series: NDArray[np.float32]
     near: NDArray[np.bool_]
     covered: NDArray[np.bool_]
+    dropout: NDArray[np.bool_]
     brain: NDArray[np.bool_]
     tissues: NDArray[np.float32]
     grid: Grid
@@ -242,8 +244,9 @@ def preprocess_volumes(
     series, seen = sample_moving_volumes(
         corrected, affine, motion.parameters, in_bold, options.resample.order
     )
-    covered = np.zeros(grid.shape, dtype=bool)
-    covered[near] = seen
+    lost = lost_to_dropout(series, seen & inside[near])
+    covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
+    covered[near], dropout[near] = seen & ~lost, lost
     if not np.any(covered & inside):
         msg = (
             f"None of the {np.count_nonzero(inside)} voxels of the brain in MNI space is in the "
@@ -259,6 +262,7 @@ def preprocess_volumes(
         series=series,
         near=near,
         covered=covered,
+        dropout=dropout,
         brain=inside,
         tissues=in_mni,
         grid=grid,

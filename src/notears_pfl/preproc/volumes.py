@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from notears_pfl.acquisition import is_repetition_time
 from notears_pfl.errors import SignalError
@@ -12,6 +13,8 @@ from notears_pfl.geometry import Floats
 
 # Smallest mean of a volume, as a share of its mean absolute value: 1 if no voxel is negative.
 SMALLEST_MEAN = 0.5
+# Voxels of the brain with less than this share of its median signal are lost to dropout.
+DROPOUT = 0.3
 # Framewise displacement above which a volume counts as moved, mm.
 MOVED_MM = 0.5
 
@@ -76,6 +79,16 @@ def temporal_snr(series: Floats) -> Floats:
     """Temporal mean over standard deviation of ``series`` (volumes, voxels); 0 if constant."""
     mean, deviation = series.mean(axis=0, dtype=float), series.std(axis=0, dtype=float)
     return np.asarray(np.divide(mean, deviation, out=np.zeros_like(mean), where=deviation > 0))
+
+
+def lost_to_dropout(series: Floats, brain: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which voxels of ``series`` (volumes, n) have no signal though they are in the ``brain``.
+
+    ``brain`` (n,) marks the voxels of the brain in the field of view.
+    """
+    signal = series.mean(axis=0, dtype=float)
+    level = np.median(signal[brain]) if brain.any() else 0.0
+    return np.asarray(brain & (signal < DROPOUT * level))
 
 
 def run_figures(figures: pd.DataFrame, motion: Floats, series: Floats) -> Mapping[str, Any]:

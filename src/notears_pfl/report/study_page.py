@@ -17,7 +17,7 @@ from notears_pfl.io.tables import read_table
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture, index_page
 from notears_pfl.report.page_parts import Caption, Picture
-from notears_pfl.report.sections import method_comparison, nodes, phantom_truth
+from notears_pfl.report.sections import method_comparison, nodes, phantom_truth, subject_quality
 from notears_pfl.report.sections.cohort_flow import cohort_captions, cohort_section
 from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.limits import limits_section
@@ -177,7 +177,12 @@ def read_origin(command: str, sources: Iterable[str], logs: str | Path) -> Origi
 
 def figure_captions(findings: Findings) -> dict[str, Caption]:
     """Fill the captions of all figures, by figure name."""
-    captions = nodes.CAPTIONS | method_comparison.CAPTIONS | phantom_truth.CAPTIONS
+    captions = (
+        nodes.CAPTIONS
+        | method_comparison.CAPTIONS
+        | phantom_truth.CAPTIONS
+        | subject_quality.CAPTIONS
+    )
     words = findings.caption_words
     return (
         {name: caption.filled(**words) for name, caption in captions.items()}
@@ -216,7 +221,7 @@ def study_page(
     sections = [
         glance_section(findings),
         cohort_section(findings, pictures),
-        quality_section(findings),
+        quality_section(findings, pictures),
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
         comparison_section(

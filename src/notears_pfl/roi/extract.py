@@ -30,7 +30,11 @@ class Voxels(Protocol):
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Voxels (x, y, z) inside the field of view of every volume."""
+        """Voxels (x, y, z) inside the field of view of every volume and with signal."""
+
+    @property
+    def dropout(self) -> NDArray[np.bool_]:
+        """Voxels (x, y, z) inside the field of view but without signal."""
 
 
 def roi_weights(
@@ -78,8 +82,8 @@ def roi_means(
 
 def roi_signals(
     run: Voxels, points: Floats, atlas: tuple[np.ndarray, Floats], n_rois: int, smoother: Smoother
-) -> tuple[Floats, NDArray[np.float64]]:
-    """Means of the smoothed data over every region of an atlas, and the regions' coverage.
+) -> tuple[Floats, NDArray[np.float64], NDArray[np.float64]]:
+    """Means of the smoothed data over every region of an atlas; the regions' coverage and dropout.
 
     Parameters
     ----------
@@ -93,13 +97,13 @@ def roi_signals(
     labels = labels_at(*atlas, points).reshape(run.near.shape)
     codes = list(range(1, n_rois + 1))
     means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
-    return means, roi_coverage(labels, codes, run.covered)
+    return means, *(roi_coverage(labels, codes, mask) for mask in (run.covered, run.dropout))
 
 
 def roi_coverage(
     labels: NDArray[np.integer], codes: list[int], covered: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Share of each region's voxels inside the field of view."""
+    """Share of each region's voxels that a mask such as ``covered`` marks."""
     largest = max(codes) + 1
     whole = np.bincount(labels.ravel(), minlength=largest)[codes]
     seen = np.bincount(labels[covered].ravel(), minlength=largest)[codes]

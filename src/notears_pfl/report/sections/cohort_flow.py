@@ -1,7 +1,7 @@
 """The cohort: how many subjects stayed at each step, who was excluded and why, and head motion."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -26,10 +26,10 @@ STEP_TITLES = {
     "discovery": "discovery",
     "validation": "validation",
 }
-# Columns of head motion: axis label, and the setting of its limit.
+# Columns of head motion: axis label, and the settings of its limits.
 MOTION_PANELS = {
-    "mean_fd_mm": ("mean framewise displacement, mm", "max_mean_fd_mm"),
-    "share_fd_above": ("share of volumes above 0.5 mm", "max_share_fd_above"),
+    "mean_fd_mm": ("mean framewise displacement, mm", ("max_mean_fd_mm",)),
+    "share_fd_above": ("share of volumes above 0.5 mm", ("max_share_fd_above",)),
 }
 CAPTIONS = {
     "cohort_flow": Caption(
@@ -216,35 +216,46 @@ def motion_figure(
     sites = list(dict.fromkeys(cohort["site"]))
     with mpl.rc_context(RC):
         figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), 6.4))
-        for axis, (column, (label, limit)) in zip(
+        for axis, (column, (label, names)) in zip(
             figure.subplots(2, 1, sharex=True), MOTION_PANELS.items(), strict=True
         ):
-            _draw_motion(axis, cohort, column, groups, sites)
-            axis.axhline(limits[limit], color=INK, linestyle="--", linewidth=1)
-            axis.annotate(
-                f"limit {limits[limit]:g}", (1, limits[limit]), xycoords=("axes fraction", "data"),
-                ha="right", va="bottom", fontsize=8,
-            )  # fmt: skip
+            draw_by_site(axis, cohort, column, groups, sites)
+            draw_limits(axis, [limits[name] for name in names])
             axis.set_ylabel(label)
             axis.set_ylim(bottom=0)
         figure.axes[-1].set_xticks(range(len(sites)), sites)
-        handles = [
-            Line2D([], [], color=colour, marker=marker, linestyle="", label=_label(cohort, group))
-            for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True)
-        ]
-        out = Line2D([], [], color=INK, marker="x", linestyle="", label="excluded")
-        figure.legend(handles=[*handles, out], loc="outside upper center", ncols=3, fontsize=8)
+        group_legend(figure, cohort, "mean_fd_mm", groups)
     return figure
 
 
-def _label(cohort: pd.DataFrame, group: str) -> str:
-    known = cohort["mean_fd_mm"].notna()
-    return f"{group} (n = {(known & (cohort['group'] == group)).sum()})"
+def draw_limits(axis: Axes, limits: Sequence[float]) -> None:
+    """Draw limits of a figure as dashed lines with their values."""
+    for limit in limits:
+        axis.axhline(limit, color=INK, linestyle="--", linewidth=1)
+        axis.annotate(
+            f"limit {limit:g}", (1, limit), xycoords=("axes fraction", "data"),
+            ha="right", va="bottom", fontsize=8,
+        )  # fmt: skip
 
 
-def _draw_motion(
+def group_legend(
+    figure: Figure, cohort: pd.DataFrame, column: str, groups: tuple[str, str]
+) -> None:
+    """Explain the colours, with the number of subjects whose ``column`` is known."""
+    known = cohort[cohort[column].notna()]
+    handles = [
+        Line2D([], [], color=colour, marker=marker, linestyle="",
+               label=f"{group} (n = {(known['group'] == group).sum()})")
+        for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True)
+    ]  # fmt: skip
+    out = Line2D([], [], color=INK, marker="x", linestyle="", label="excluded")
+    figure.legend(handles=[*handles, out], loc="outside upper center", ncols=3, fontsize=8)
+
+
+def draw_by_site(
     axis: Axes, cohort: pd.DataFrame, column: str, groups: tuple[str, str], sites: list[str]
 ) -> None:
+    """Draw a column of the cohort by site and group, with medians of the included subjects."""
     for offset, group, (colour, marker) in zip((-0.18, 0.18), groups, GROUP_LOOKS, strict=True):
         for place, site in enumerate(sites):
             members = cohort[(cohort["group"] == group) & (cohort["site"] == site)]

@@ -1,5 +1,6 @@
 """Limits of what the results can show."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from notears_pfl.report.findings import Findings
@@ -46,6 +47,8 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         else "The comparison with other methods draws repeatedly from the same validation "
         "subjects, so its draws are not independent. It was not run here.",
     )
+    if findings.preprocessed_images:
+        yield "Distortion and dropout", _distortion(findings)
     if findings.has_surrogate_atlas:
         yield (
             "A surrogate atlas",
@@ -63,3 +66,28 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
             "Preprocessing was done elsewhere",
             "The study started from ROI time series. This report cannot assess how they were made.",
         )
+
+
+# Regions in which air nearby distorts the field, and the share of a region's voxels without signal
+# that counts.
+EXPOSED_LOBES, LOST = ("Frontal", "Temporal"), 0.2
+
+
+def _distortion(findings: Findings) -> str:
+    by_whom = (
+        "This report cannot tell whether fMRIPrep corrected distortion; see its own."
+        if findings.kind == "fmriprep"
+        else "No correction for distortion of the BOLD images was applied: near the sinuses and ear "
+        "canals they may be millimetres off."
+    )
+    exposed = findings.rois.index[findings.rois["lobe"].isin(EXPOSED_LOBES)]
+    included = findings.cohort.loc[findings.cohort["included"].astype(bool), "participant_id"]
+    known = [r["dropout"] for name in included if "dropout" in (r := findings.reports[name])]
+    lost = Counter(name for shares in known for name in exposed if shares[name] > LOST)
+    affected = sum(any(shares[name] > LOST for name in exposed) for shares in known)
+    most = ", ".join(f"{name} ({n})" for name, n in lost.most_common(5))
+    return (
+        f"{by_whom} {affected} of {len(known)} included subjects have lost the signal in more than "
+        f"{LOST:.0%} of a selected frontal or temporal region"
+        + (f", most often in {most}." if most else ".")
+    )

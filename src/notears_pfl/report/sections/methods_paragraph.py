@@ -157,8 +157,13 @@ def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:
     )
     if "bold_t1w_agreement" in cohort and cohort["bold_t1w_agreement"].notna().any():
         yield (
-            "They were also excluded if the tissue classes of the T1w image explained less than "
-            f"{limits['min_bold_t1w_agreement']:.1%} of the variance of the mean BOLD image."
+            "They were also excluded if the T1w image or its registration was implausible: brain "
+            f"volume outside {limits['min_brain_ml']:g} to {limits['max_brain_ml']:g} ml, a "
+            "correlation with the template below "
+            f"{limits['min_template_agreement']:g}, less than "
+            f"{limits['min_bold_t1w_agreement']:.0%} of the white matter's surface with the usual "
+            "contrast in the BOLD image, or less than "
+            f"{limits['min_brain_coverage']:.0%} of the brain covered (all limits: Provenance)."
         )
     if "mean_fd_mm" not in cohort or cohort["mean_fd_mm"].isna().all():
         yield "Framewise displacement was not available and not used."

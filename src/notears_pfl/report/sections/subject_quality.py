@@ -1,20 +1,60 @@
 """Quality: a table of all subjects with outliers flagged, and a link to the page of each."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
 import pandas as pd
+from matplotlib.figure import Figure
 
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import Cell, Column, PageTable, Section, cell, link
+from notears_pfl.report.page_parts import (
+    Caption,
+    Cell,
+    Column,
+    PageTable,
+    Picture,
+    Section,
+    cell,
+    link,
+)
+from notears_pfl.report.sections.cohort_flow import draw_by_site, draw_limits, group_legend
 
-# Quality measures: title, format, limit in the settings, and which direction is worse.
-FIGURES = {
-    "n_volumes": ("volumes", ".0f", "min_volumes", -1),
-    "mean_fd_mm": ("mean FD, mm", ".2f", "max_mean_fd_mm", 1),
-    "share_fd_above": ("volumes above 0.5 mm", ".0%", "max_share_fd_above", 1),
-    "mean_dvars_percent": ("mean DVARS, %", ".2f", None, 1),
-    "median_tsnr": ("median tSNR", ".0f", None, -1),
-    "bold_t1w_agreement": ("BOLD–T1w agreement", ".2f", "min_bold_t1w_agreement", -1),
-    "template_agreement": ("T1w–MNI agreement", ".2f", None, -1),
-    "degrees_of_freedom": ("degrees of freedom", ".0f", None, -1),
+# Quality measures: title, format, limits in the settings, and which direction is worse (0: both).
+FIGURES: dict[str, tuple[str, str, tuple[str, ...], int]] = {
+    "n_volumes": ("volumes", ".0f", ("min_volumes",), -1),
+    "mean_fd_mm": ("mean FD, mm", ".2f", ("max_mean_fd_mm",), 1),
+    "share_fd_above": ("volumes above 0.5 mm", ".0%", ("max_share_fd_above",), 1),
+    "mean_dvars_percent": ("mean DVARS, %", ".2f", (), 1),
+    "median_tsnr": ("median tSNR", ".0f", (), -1),
+    "brain_ml": ("brain, ml", ".0f", ("min_brain_ml", "max_brain_ml"), 0),
+    "head_agreement": ("head–template agreement", ".2f", ("min_head_agreement",), -1),
+    "surface_correction": (
+        "surface correction", ".2f", ("min_surface_correction", "max_surface_correction"), 0
+    ),
+    "template_agreement_affine": (
+        "T1w–MNI agreement, affine", ".2f", ("min_template_agreement_affine",), -1
+    ),
+    "template_agreement": ("T1w–MNI agreement", ".2f", ("min_template_agreement",), -1),
+    "affine_volume": ("affine volume", ".2f", ("min_affine_volume", "max_affine_volume"), 0),
+    "smallest_jacobian": ("smallest Jacobian", ".2f", ("min_jacobian",), -1),
+    "bold_t1w_agreement": ("BOLD–T1w agreement", ".2f", ("min_bold_t1w_agreement",), -1),
+    "brain_coverage": ("brain covered", ".0%", ("min_brain_coverage",), -1),
+    "degrees_of_freedom": ("degrees of freedom", ".0f", (), -1),
+}  # fmt: skip
+# Measures of the images, which have a figure; head motion has its own in the cohort section.
+IMAGE_FIGURES = (
+    "brain_ml", "head_agreement", "surface_correction", "template_agreement_affine",
+    "template_agreement", "affine_volume", "smallest_jacobian", "bold_t1w_agreement",
+    "brain_coverage",
+)  # fmt: skip
+CAPTIONS = {
+    "quality_limits": Caption(
+        "Quality measures of each subject's images by site and group, with the limits",
+        "Quality of the images, each subject a point. Solid lines: medians of the included "
+        "subjects; dashed lines: limits of the study; crosses: excluded subjects.",
+    ),
 }
 # An outlier is this many scaled median absolute deviations from its site's median; sites with
 # fewer subjects have no outliers.
@@ -22,15 +62,42 @@ FAR, FEWEST = 3.0, 5
 
 
 def outliers(cohort: pd.DataFrame, column: str, worse: int) -> pd.Series:
-    """Flag values more than three scaled MADs on the worse side of their site's median."""
+    """Flag values more than three scaled MADs on the worse side of their site's median.
+
+    ``worse`` is -1 for small values, 1 for large ones, 0 for both.
+    """
     by_site = cohort.groupby("site")[column]
     centre = by_site.transform("median")
     spread = 1.4826 * (cohort[column] - centre).abs().groupby(cohort["site"]).transform("median")
-    far = worse * (cohort[column] - centre) > FAR * spread
+    away = cohort[column] - centre
+    far = (worse * away if worse else away.abs()) > FAR * spread
     return far & (spread > 0) & (by_site.transform("count") >= FEWEST)
 
 
-def quality_section(findings: Findings) -> Section:
+def quality_figure(
+    cohort: pd.DataFrame, groups: tuple[str, str], limits: Mapping[str, Any]
+) -> Figure:
+    """Draw the measures of the images by site and group against their limits."""
+    shown = [name for name in IMAGE_FIGURES if cohort[name].notna().any()]
+    sites = list(dict.fromkeys(cohort["site"]))
+    rows = -(-len(shown) // 3)
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(max(9.5, 2.0 + 1.6 * len(sites)), 0.7 + 2.4 * rows))
+        axes = figure.subplots(rows, 3, squeeze=False).ravel()
+        for axis, name in zip(axes, shown, strict=False):
+            title, _, names, _ = FIGURES[name]
+            draw_by_site(axis, cohort, name, groups, sites)
+            draw_limits(axis, [limits[limit] for limit in names])
+            axis.set_title(title, fontsize=9)
+            axis.set_xticks(range(len(sites)), sites)
+        for axis in axes[len(shown) :]:
+            axis.set_axis_off()
+        if shown:
+            group_legend(figure, cohort, shown[0], groups)
+    return figure
+
+
+def quality_section(findings: Findings, pictures: Mapping[str, Picture]) -> Section:
     """Show every subject, in the order of the participants table."""
     cohort = findings.cohort
     shown = [name for name in FIGURES if name in cohort and cohort[name].notna().any()]
@@ -40,6 +107,7 @@ def quality_section(findings: Findings) -> Section:
         "quality",
         "Quality",
         {
+            "limits_picture": pictures.get("quality_limits"),
             "subjects": _table(findings, shown, flags),
             "n_outliers": int(any_flag.sum()),
             "n_cautioned": sum(bool(findings.cautions_on(name)) for name in findings.reports),
@@ -53,11 +121,12 @@ def quality_section(findings: Findings) -> Section:
 
 
 def _flags(findings: Findings, name: str) -> pd.Series:
-    _, _, limit, worse = FIGURES[name]
+    _, _, limits, worse = FIGURES[name]
+    values = findings.cohort[name]
     flagged = outliers(findings.cohort, name, worse)
-    if limit is not None:
+    for limit in limits:
         beyond = findings.config["cohort"]["limits"][limit]
-        flagged |= worse * (findings.cohort[name] - beyond) > 0
+        flagged |= values < beyond if limit.startswith("min_") else values > beyond
     return flagged
 
 
