@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/workflow_cost.py [FOLDER]
 
 FOLDER is that of a finished study (the current one unless named). Planning is a dry run of
-config/srpbs.yaml, the paper's study of 713 subjects, on a release of empty files. The jobs of a
+config/srpbs.yaml, the paper's study of 713 subjects, on a release of tiny images. The jobs of a
 subject are run on one phantom at full resolution; the overhead of a job is what a script costs that
 imports what the rule's does and then does nothing. Rules are read from the tables that Snakemake's
 ``benchmark:`` leaves in logs/, disk from results/.
@@ -21,9 +21,9 @@ from pathlib import Path
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests/workflow"))
+sys.path.insert(0, str(ROOT))
 
-from srpbs_release import ACQUISITIONS, PAPER, empty_release  # noqa: E402
+from tests.workflow.srpbs_release import ACQUISITIONS, PAPER, tiny_release  # noqa: E402
 
 # The jobs of a subject, in turn, and a file that each makes.
 SUBJECT = "KUTMDD001"
@@ -50,7 +50,7 @@ def planning(folder: Path, *options: str) -> float:
     """CPU seconds of a dry run of the paper's study."""
     if not (folder / "SRPBS_OPEN").exists():
         shutil.copytree(ROOT / "config", folder / "config")
-        empty_release(folder / "SRPBS_OPEN", PAPER, ACQUISITIONS)
+        tiny_release(folder / "SRPBS_OPEN", PAPER, ACQUISITIONS)
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     study = ["--configfile", "config/srpbs.yaml", "--dry-run", "--quiet", "all"]
     return cpu_seconds([*snakemake, *options, *study], folder)

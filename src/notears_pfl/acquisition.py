@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from notears_pfl.errors import SignalError
+
 # Columns of a table of head motion, by fMRIPrep's names: mm and radians.
 MOTION = ("trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z")
 # Plausible repetition times, in seconds; a value beyond them is in another unit.
@@ -45,6 +47,22 @@ def is_repetition_time(seconds: float) -> bool:
 def are_slice_times(seconds: np.ndarray, repetition_time: float) -> bool:
     """Tell whether all slice times lie within one repetition time."""
     return bool(np.all((seconds >= 0) & (seconds < repetition_time)))
+
+
+def check_slice_times(slice_times: np.ndarray, n_slices: int, tr: float) -> None:
+    """Refuse times that do not fit ``n_slices`` slices acquired within ``tr`` seconds."""
+    if len(slice_times) != n_slices:
+        msg = (
+            f"SliceTiming lists {len(slice_times)} times for {n_slices} slices. "
+            "Correct SliceTiming or SliceEncodingDirection in the sidecar."
+        )
+        raise SignalError(msg)
+    if not are_slice_times(slice_times, tr):
+        msg = (
+            f"SliceTiming runs from {np.min(slice_times):g} to {np.max(slice_times):g} s, outside "
+            f"0 to the repetition time of {tr:g} s. SliceTiming is in seconds: correct the sidecar."
+        )
+        raise SignalError(msg)
 
 
 def same_repetition_time(one: float, other: float) -> bool:

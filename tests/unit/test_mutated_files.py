@@ -5,6 +5,7 @@ time, and read. No exception but ours may come out.
 """
 
 import copy
+import gzip
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from tests.tiny_images import tiny_bold, tiny_image, tiny_t1w
 
 from notears_pfl.errors import PflError
 from notears_pfl.federated.federated_study import read_federation
@@ -29,6 +31,7 @@ from notears_pfl.io.tables import read_confounds, read_relmat, write_table
 from notears_pfl.model.federation import Description
 from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.study.configuration import read_tables
+from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import sites_with_both_groups
 from notears_pfl.study.srpbs import enrol_release
 from notears_pfl.study.timeseries import checked_series, labelled_series, read_series_study
@@ -348,13 +351,16 @@ def test_series(tmp_path, rng):
     assert survey("series", read, prepare)
 
 
+BOLD, T1W = (gzip.compress(image.to_bytes()) for image in (tiny_bold(), tiny_t1w()))
+
+
 def bids_files(suffix, sidecar):
     """Files of a dataset with a subject of each group at each site."""
     files = {"participants.tsv": PEOPLE.encode(), "task-rest_bold.json": b'{"TaskName": "rest"}'}
     for name in [word for word in PEOPLE.split() if word.startswith("sub-")]:
         run = f"{name}/func/{name}_task-rest{suffix}"
-        files |= {f"{run}_bold.nii.gz": b"", f"{run}_bold.json": json.dumps(sidecar).encode()}
-        files |= {f"{name}/anat/{name}_T1w.nii.gz": b""}
+        files |= {f"{run}_bold.nii.gz": BOLD, f"{run}_bold.json": json.dumps(sidecar).encode()}
+        files |= {f"{name}/anat/{name}_T1w.nii.gz": T1W}
         confounds = f"{name}/func/{name}_task-rest_desc-confounds_timeseries.tsv"
         files |= {confounds: b"trans_x\trot_x\n0.1\t0\nn/a\t1\n"}
     return files
@@ -385,14 +391,17 @@ def test_a_raw_dataset(tmp_path):
 
     def prepare(rng):
         folder.restore()
-        if rng.random() < 0.6:
+        kind = rng.random()
+        if kind < 0.4:
             spoil_sidecar(folder, rng, sidecar)
+        elif kind < 0.7:
+            damage(folder.pick(rng, [name for name in folder.files if name[-3:] == ".gz"]), rng)
         else:
             damage(folder.file("participants.tsv"), rng)
         return ({**dataset_source(folder), "prefix_site": rng.random() < 0.2},)
 
     def read(source):
-        enrolment = enrol_datasets(source, ("MDD", "HC"), True, find_raw_scan)
+        enrolment = enrol_datasets(source, ("MDD", "HC"), HeaderChecks(10, True), find_raw_scan)
         for scan in enrolment.scans.values():
             read_timing(scan.sidecars)
         write_table(pd.DataFrame(enrolment.rows()), tmp_path / "written.tsv", index=False)
@@ -414,7 +423,8 @@ def test_fmriprep(tmp_path):
         return (dataset_source(folder),)
 
     def read(source):
-        enrolment = enrol_datasets(source, ("MDD", "HC"), False, find_normalised_scan)
+        checks = HeaderChecks(10, needs_slice_times=False)
+        enrolment = enrol_datasets(source, ("MDD", "HC"), checks, find_normalised_scan)
         for scan in enrolment.scans.values():
             read_timing(scan.sidecars, slices=False)
             read_confounds(scan.confounds, ["trans_x", "rot_x"])
@@ -430,15 +440,18 @@ def test_the_srpbs_release(tmp_path, study, config):
         "participants.tsv": "\n".join(table).encode(),
         "MRI_protocols_rsMRI.tsv": b"Release\nProtocol #\t3\t4\nTR (s)\t2,500\t2.0\nTE (ms)\t30\n",
     }
+    volume = tiny_image((4, 4, 4), 4.0).to_bytes()
     for name in [word for word in PEOPLE.split() if word.startswith("sub-")]:
-        files |= {f"data/{name}/t1/defaced_mprage.nii": b"", f"data/{name}/rsfmri/vol_1": b""}
+        files |= {f"data/{name}/t1/defaced_mprage.nii": gzip.decompress(T1W)}
+        files |= {f"data/{name}/rsfmri/vol_{i}": volume for i in range(1, 14)}
     folder = Folder(tmp_path / "release", files)
 
     def prepare(rng):
         folder.restore()
-        damage(folder.pick(rng, ["participants.tsv", "MRI_protocols_rsMRI.tsv"]), rng)
+        image = f"data/sub-COIMDD0/{rng.choice(['rsfmri/vol_1', 't1/defaced_mprage.nii'])}"
+        damage(folder.pick(rng, ["participants.tsv", "MRI_protocols_rsMRI.tsv", image]), rng)
         source = {**dataset_source(folder), "on_problem": rng.choice(["stop", "exclude"])}
-        return source, sites, "sites.tsv", ("MDD", "HC")
+        return source, sites, "sites.tsv", ("MDD", "HC"), HeaderChecks(10, True)
 
     assert survey("srpbs", enrol_release, prepare)
 

@@ -198,7 +198,7 @@ def preprocessed_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bids_study(preprocessed_once, tmp_path_factory):
-    """Run a dataset with four good and ten bad subjects once, up to the cohort.
+    """Run a dataset with four good and twelve bad subjects once, up to the cohort.
 
     The work on T1w images, which has no part in this, is taken over from the phantom's own run.
     """

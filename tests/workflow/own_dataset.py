@@ -72,6 +72,15 @@ def too_many_slice_times(run, sidecar, path):
     nib.save(run, path)
 
 
+def other_tr(run, sidecar, path):
+    run.header["pixdim"][4] = 2.0
+    nib.save(run, path)
+
+
+def not_oriented(run, sidecar, path):
+    nib.save(nib.Nifti1Image(np.asanyarray(run.dataobj), None), path)
+
+
 def late_slice_times(run, sidecar, path):
     sidecar["SliceTiming"] = [1000 * t for t in sidecar["SliceTiming"]]
     nib.save(run, path)
@@ -99,12 +108,14 @@ AT_START = {
     tr_zero: "RepetitionTime is 0 in",
     tr_missing: "RepetitionTime is missing in",
     late_slice_times: "is not a list of seconds from 0 to below TR, 2.5",
+    one_volume: "_bold.nii.gz: at least 13 volumes were needed",
+    too_many_slice_times: "_bold.nii.gz: SliceTiming lists 14 times for 13 slices",
+    other_tr: "The repetition time is 2 s in the header of",
+    not_oriented: "_bold.nii.gz: a stored orientation was needed",
 }
 AT_WORK = {
     truncated: "_bold.nii.gz: cannot be read as a NIfTI image",
     nan_volume: "_bold.nii.gz: Volumes [34] contain values that are not finite",
-    one_volume: "_bold.nii.gz: A run needs several volumes",
-    too_many_slice_times: "_bold.nii.gz: SliceTiming lists 14 times for 13 slices",
     few_volumes: "20 volumes cannot carry 26 regressors",
     half_a_brain: "of their voxels in the field of view",
     constant: "56 of 56 ROI series do not vary",

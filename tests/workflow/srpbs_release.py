@@ -1,4 +1,4 @@
-"""Write a release in the layout of SRPBS, from a BIDS dataset or empty."""
+"""Write a release in the layout of SRPBS, from a BIDS dataset or of tiny images."""
 
 import gzip
 import json
@@ -6,6 +6,7 @@ import json
 import nibabel as nib
 import numpy as np
 import pandas as pd
+from tests.tiny_images import tiny_image, tiny_t1w, write_tiny_release
 
 DIAGNOSES = {"HC": 0, "MDD": 2, "ASD": 1}
 SEX = {"M": 1, "F": 2}
@@ -70,8 +71,8 @@ def release_from_bids(bids, root, protocol_of_site):
     write_tables(root, released, protocols)
 
 
-def empty_release(root, counts, protocols):
-    """Write a release of empty files; ``counts`` by (site, diagnosis, protocol)."""
+def tiny_release(root, counts, protocols):
+    """Write a release of tiny images; ``counts`` by (site, diagnosis, protocol)."""
     rows = [
         (site, DIAGNOSES[group], number)
         for (site, group, number), count in counts.items()
@@ -79,8 +80,7 @@ def empty_release(root, counts, protocols):
     ]
     people = pd.DataFrame(rows, columns=["site", "diag", "protocol"])
     people.insert(0, "participant_id", [f"sub-{i:04d}" for i in range(1, len(people) + 1)])
+    t1w, volume = tiny_t1w().to_bytes(), tiny_image((4, 4, 4), 4.0).to_bytes()
     for name in people["participant_id"]:
-        for path in (f"{name}/t1/defaced_mprage.nii", f"{name}/rsfmri/vol_1"):
-            (root / "data" / path).parent.mkdir(parents=True)
-            (root / "data" / path).touch()
+        write_tiny_release(root / "data" / name, t1w, volume)
     write_tables(root, people.assign(sex=1, age=40, hand=1), protocols)

@@ -169,6 +169,6 @@ def test_a_launcher_with_snakemake_alone_is_told_what_to_install(stand_in, study
     done = stand_in.snakemake(launcher, study)
 
     assert done.returncode != 0
-    assert "it lacks numpy, pandas." in done.stderr
-    assert f"Install what is missing: {launcher} -m pip install numpy pandas" in done.stderr
+    assert "it lacks nibabel, numpy, pandas." in done.stderr
+    assert f"Install what is missing: {launcher} -m pip install nibabel numpy pandas" in done.stderr
     assert "ModuleNotFoundError" not in done.stderr

@@ -33,16 +33,16 @@ def test_the_good_subjects_are_unharmed_and_the_same_as_in_the_phantoms_own_run(
 
 
 @pytest.mark.parametrize("spoil", AT_START, ids=name_of)
-def test_what_sidecars_show_is_found_before_the_work(cohort, spoil):
+def test_what_sidecars_and_headers_show_is_found_before_the_work(cohort, spoil):
     reason = cohort.loc[name_of(spoil), "exclusion"]
 
     assert reason.startswith("not enrolled: ")
     assert AT_START[spoil] in reason
-    assert f"{name_of(spoil)}_task-rest_bold.json" in reason
+    assert f"{name_of(spoil)}_task-rest_bold." in reason
 
 
 @pytest.mark.parametrize("spoil", AT_WORK, ids=name_of)
-def test_what_images_show_fails_the_subject_with_file_and_reason(cohort, spoil):
+def test_what_voxels_show_fails_the_subject_with_file_and_reason(cohort, spoil):
     reason = cohort.loc[name_of(spoil), "exclusion"]
 
     assert reason.startswith("failed: ")
@@ -50,13 +50,15 @@ def test_what_images_show_fails_the_subject_with_file_and_reason(cohort, spoil):
     assert name_of(spoil) in reason
 
 
-def test_all_that_sidecars_show_stops_the_study_at_once_by_default(bids_study, tmp_path):
+def test_all_that_sidecars_and_headers_show_stops_the_study_at_once_by_default(
+    bids_study, tmp_path
+):
     study = own_study(tmp_path, bids_study.path.parent / "dataset", kind="bids")
 
     done = study.snakemake("--cores", "1")
 
     assert done.returncode != 0
-    assert "3 of 14 subjects cannot be used" in done.stderr
+    assert "7 of 16 subjects cannot be used" in done.stderr
     for spoil, words in AT_START.items():
         assert name_of(spoil) in done.stderr
         assert words in done.stderr

@@ -1,6 +1,7 @@
 """The SRPBS release as it is on disk: converted exactly, and the paper's study of it planned."""
 
 import json
+import shutil
 
 import nibabel as nib
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from .conftest import ROOT, shrink
-from .srpbs_release import ACQUISITIONS, PAPER, empty_release, release_from_bids
+from .srpbs_release import ACQUISITIONS, PAPER, release_from_bids, tiny_release
 
 PROTOCOLS = {"COI": 5, "HKH": 2}
 
@@ -56,26 +57,30 @@ def test_a_release_made_from_bids_comes_back_exactly(converted):
     assert (verdict["Errors"], verdict["Subjects"]) == (0, len(names))
 
 
-def test_a_damaged_run_fails_its_subject_alone(finished_run, settings):
+def test_a_damaged_run_costs_its_subject_alone(finished_run, settings):
     release = settings.path / "SRPBS_OPEN"
     release_from_bids(finished_run.path / "results/bids", release, PROTOCOLS)
     (release / "data/sub-COIHC001/rsfmri/vol_7").unlink()
     volume = release / "data/sub-COIHC002/rsfmri/vol_3"
     volume.write_bytes(volume.read_bytes()[:1000])
-    names = ["sub-COIHC001", "sub-COIHC002", "sub-COIMDD001"]
+    names = ["sub-COIHC002", "sub-COIMDD001"]
     sidecars = [f"results/bids/{name}/func/{name}_task-rest_bold.json" for name in names]
+    table = "results/ingest/participants.tsv"
 
-    settings.run(*sidecars)
+    settings.edit_config(source__on_problem="exclude")
+    settings.run(*sidecars, table)
 
-    gap, cut, good = (json.loads((settings.path / path).read_text()) for path in sidecars)
-    assert "rsfmri: Of the volumes 1 to 30, volumes [7] are missing" in gap["reason"]
+    people = pd.read_csv(settings.path / table, sep="\t").set_index("participant_id")
+    gap = people["not_enrolled"]["sub-COIHC001"]
+    assert "rsfmri: Of the volumes 1 to 30, volumes [7] are missing" in gap
+    cut, good = (json.loads((settings.path / path).read_text()) for path in sidecars)
     assert "rsfmri/vol_3: cannot be read as a NIfTI image" in cut["reason"]
     assert good["RepetitionTime"] == 2.5
 
 
 def test_the_papers_study_of_713_subjects_is_planned_from_eight_sites(settings):
     others = {("COI", "ASD", 1): 4, ("SWA", "HC", 1): 5, ("KTT", "HC", 1): 3, ("ATT", "HC", 1): 2}
-    empty_release(settings.path / "SRPBS_OPEN", PAPER | others, ACQUISITIONS)
+    tiny_release(settings.path / "SRPBS_OPEN", PAPER | others, ACQUISITIONS)
     # One of the three sites that the paper leaves out has a protocol, but no patients.
     settings.edit_table(
         "sites", lambda t: pd.concat([t, t.iloc[:1].assign(site="SWA")], ignore_index=True)
@@ -99,10 +104,9 @@ def test_the_papers_study_of_713_subjects_is_planned_from_eight_sites(settings):
 def test_every_subject_without_its_files_is_named_at_once(settings):
     counts = {("COI", "MDD", 1): 3, ("COI", "HC", 1): 3, ("KUT", "HC", 4): 1}
     release = settings.path / "SRPBS_OPEN"
-    empty_release(release, counts, ACQUISITIONS)
+    tiny_release(release, counts, ACQUISITIONS)
     (release / "data/sub-0002/t1/defaced_mprage.nii").unlink()
-    (release / "data/sub-0005/rsfmri/vol_1").unlink()
-    (release / "data/sub-0005/rsfmri").rmdir()
+    shutil.rmtree(release / "data/sub-0005/rsfmri")
 
     done = settings.snakemake("--cores", "1")
 

@@ -8,6 +8,8 @@ try:
         config,
         ROOT / "workflow/schemas",
         " + ".join(str(path) for path in workflow.configfiles),
+        record=Path(".snakemake/image_headers.json"),
+        is_main=workflow.is_main_process,
     )
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")

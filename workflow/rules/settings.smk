@@ -18,6 +18,7 @@ from snakemake.exceptions import WorkflowError
 # Jobs may run in conda environments, but planning needs these packages in Snakemake's own Python.
 PLANNING = {
     "jsonschema": "jsonschema",
+    "nibabel": "nibabel",
     "numpy": "numpy",
     "pandas": "pandas",
     "yaml": "pyyaml",

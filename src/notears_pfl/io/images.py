@@ -1,5 +1,6 @@
-"""Read and write NIfTI images, and write slices of them."""
+"""Read and write NIfTI images, read their headers alone, and write slices of them."""
 
+import contextlib
 import gzip
 import math
 import struct
@@ -12,6 +13,7 @@ from typing import Any
 import nibabel as nib
 import numpy as np
 from nibabel.filebasedimages import ImageFileError
+from nibabel.imageglobals import LoggingOutputSuppressor
 from nibabel.spatialimages import HeaderDataError, HeaderTypeError
 from nibabel.wrapstruct import WrapStructError
 
@@ -45,32 +47,79 @@ class Image:
     repetition_time: float | None = None
 
 
+@dataclass(frozen=True)
+class Header:
+    """What a NIfTI header says of its image.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of voxels along each axis, and of volumes.
+    affine : ndarray of shape (4, 4)
+        To RAS+ mm: the sform if there is one, else the qform.
+    sform, qform : ndarray of shape (4, 4), optional
+        The two stored orientations; None if not set, or if a qform is no rotation.
+    codes : tuple of int
+        Space of the sform and of the qform: 0 if not set, 1 for the scanner's.
+    repetition_time : float, optional
+        Seconds; None if the header has no plausible one.
+    """
+
+    shape: tuple[int, ...]
+    affine: np.ndarray
+    sform: np.ndarray | None
+    qform: np.ndarray | None
+    codes: tuple[int, int]
+    repetition_time: float | None
+
+
 def read_image(path: str | Path, *, oriented: bool = False) -> Image:
     """Read a NIfTI image whole; integer images without scaling keep their type.
 
     If it must be ``oriented``, as a scan must, refuse a header without an orientation: left and
     right would be a guess.
     """
-    try:
-        with blaming_the_machine(path, "read"):
-            image = nib.nifti1.load(path)
-            return _checked(image, path, oriented)
-    except (ImageError, MachineError):
-        raise
-    except DAMAGE as error:
-        raise _damaged(path, error) from error
+    with _refusing_damage(path):
+        return _checked(nib.nifti1.load(path), path, oriented)
 
 
 def read_bare_image(path: str | Path) -> Image:
     """Read an oriented NIfTI image from a file whose name does not say that it is one."""
-    try:
-        with blaming_the_machine(path, "read"):
-            image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
-            return _checked(image, path, oriented=True)
-    except (ImageError, MachineError):
-        raise
-    except DAMAGE as error:
-        raise _damaged(path, error) from error
+    with _refusing_damage(path):
+        image = nib.nifti1.Nifti1Image.from_bytes(Path(path).read_bytes())
+        return _checked(image, path, oriented=True)
+
+
+def read_header(path: str | Path, *, bare: bool = False) -> Header:
+    """Read what the header of a NIfTI image says; of its voxels, only check that they may be there.
+
+    The name of a ``bare`` file does not say that it is an image.
+    """
+    # What nibabel repairs in a header is in the log of the job that reads the image.
+    with _refusing_damage(path), LoggingOutputSuppressor():
+        # A pipe in its place would wait for ever.
+        if not Path(path).is_file():
+            msg = "it is no file"
+            raise ImageFileError(msg)
+        if bare:
+            with open(path, "rb") as file:
+                image = nib.nifti1.Nifti1Image.from_stream(file)
+        else:
+            image = nib.nifti1.load(path)
+        _check_size(image, path)
+        header = image.header
+        qform = None
+        # Rounding can spoil the rotation of a qform; a stored sform is then used alone.
+        with contextlib.suppress(HeaderDataError):
+            qform = header.get_qform(coded=True)[0]
+        return Header(
+            shape=tuple(map(int, image.shape)),
+            affine=np.asarray(image.affine),
+            sform=header.get_sform(coded=True)[0],
+            qform=qform if qform is not None and np.isfinite(qform).all() else None,
+            codes=(int(header["sform_code"]), int(header["qform_code"])),
+            repetition_time=_repetition_time(header),
+        )
 
 
 def compress(source: str | Path, path: str | Path) -> None:
@@ -87,12 +136,33 @@ def compress(source: str | Path, path: str | Path) -> None:
 def read_volume(path: str | Path, *, oriented: bool = False) -> Image:
     """Read an image of one volume, oriented if asked for; refuse one with several."""
     image = read_image(path, oriented=oriented)
-    first = image.data.shape[:3]
-    data = image.data.reshape(first) if image.data.size == math.prod(first) else image.data
-    if data.ndim != 3 or min(data.shape) < 2:
-        msg = f"{path}: one volume was needed, the shape is {image.data.shape}. Give a 3D image."
-        raise ImageError(msg)
+    data = image.data.reshape(volume_shape(image.data.shape, path))
     return Image(data=data, affine=image.affine)
+
+
+def volume_shape(shape: tuple[int, ...], path: str | Path) -> tuple[int, ...]:
+    """Shape (nx, ny, nz) of an image of one volume; refuse an image with several, or a slice."""
+    first = shape[:3]
+    if len(first) < 3 or min(first) < 2 or math.prod(shape) != math.prod(first):
+        msg = f"{path}: one volume was needed, the shape is {shape}. Give a 3D image."
+        raise ImageError(msg)
+    return first
+
+
+def check_orientation(codes: tuple[int, int], path: str | Path) -> None:
+    """Refuse a scan whose header stores no orientation: left and right would be a guess."""
+    if not any(codes):
+        msg = (
+            f"{path}: a stored orientation was needed, but sform_code and qform_code are both 0: "
+            "which side is left is unknown. Convert the scan again with a tool that keeps it, such "
+            "as dcm2niix."
+        )
+        raise ImageError(msg)
+
+
+def axes(affine: np.ndarray) -> str:
+    """Directions of the three axes: RAS if they go right, forwards and up; ? for no direction."""
+    return "".join(code or "?" for code in nib.orientations.aff2axcodes(affine))
 
 
 def write_image(
@@ -157,13 +227,8 @@ def _chunks(path: str | Path) -> Iterator[bytes]:
 def _checked(image: nib.nifti1.Nifti1Pair, path: str | Path, oriented: bool) -> Image:
     _check_size(image, path)
     data = np.asanyarray(image.dataobj)
-    if oriented and not (image.header["sform_code"] or image.header["qform_code"]):
-        msg = (
-            f"{path}: a stored orientation was needed, but sform_code and qform_code are both 0: "
-            "which side is left is unknown. Convert the scan again with a tool that keeps it, such "
-            "as dcm2niix."
-        )
-        raise ImageError(msg)
+    if oriented:
+        check_orientation((image.header["sform_code"], image.header["qform_code"]), path)
     return Image(data, np.asarray(image.affine), _repetition_time(image.header))
 
 
@@ -192,8 +257,17 @@ def _repetition_time(header: nib.nifti1.Nifti1Header) -> float | None:
     return seconds if SHORTEST_TR <= seconds < LONGEST_TR and seconds != 1 else None
 
 
-def _damaged(path: str | Path, error: Exception) -> ImageError:
-    return ImageError(
-        f"{path}: cannot be read as a NIfTI image ({error}). "
-        "The file is truncated or damaged: copy or convert it again."
-    )
+@contextlib.contextmanager
+def _refusing_damage(path: str | Path) -> Iterator[None]:
+    """Refuse a file whose bytes are not a whole NIfTI image, unless the machine failed."""
+    try:
+        with blaming_the_machine(path, "read"):
+            yield
+    except (ImageError, MachineError):
+        raise
+    except DAMAGE as error:
+        msg = (
+            f"{path}: cannot be read as a NIfTI image ({error}). "
+            "The file is truncated or damaged: copy or convert it again."
+        )
+        raise ImageError(msg) from error

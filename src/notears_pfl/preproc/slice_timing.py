@@ -8,25 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 
-from notears_pfl.acquisition import are_slice_times
-from notears_pfl.errors import SignalError
+from notears_pfl.acquisition import check_slice_times
 from notears_pfl.geometry import Floats
-
-
-def check_slice_times(slice_times: Floats, n_slices: int, tr: float) -> None:
-    """Refuse times that do not fit ``n_slices`` slices acquired within ``tr`` seconds."""
-    if len(slice_times) != n_slices:
-        msg = (
-            f"SliceTiming lists {len(slice_times)} times for {n_slices} slices. "
-            "Correct SliceTiming or SliceEncodingDirection in the sidecar."
-        )
-        raise SignalError(msg)
-    if not are_slice_times(slice_times, tr):
-        msg = (
-            f"SliceTiming runs from {np.min(slice_times):g} to {np.max(slice_times):g} s, outside "
-            f"0 to the repetition time of {tr:g} s. SliceTiming is in seconds: correct the sidecar."
-        )
-        raise SignalError(msg)
 
 
 def middle_slice_time(slice_times: Floats) -> float:

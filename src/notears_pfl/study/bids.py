@@ -12,6 +12,7 @@ from notears_pfl.io.bids_tree import BidsTree, check_folders
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.enrolment import Enrolment, enrol, group_problems
+from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import (
     UNKNOWN,
     site_labels,
@@ -29,11 +30,11 @@ from notears_pfl.study.scans import (
 
 # Placeholder for the site in the path of a participants table.
 PLACEHOLDER = "{site}"
-Finder = Callable[[BidsTree, str, Mapping[str, Any], bool], tuple[Scan | None, list[str]]]
+Finder = Callable[[BidsTree, str, Mapping[str, Any], HeaderChecks], tuple[Scan | None, list[str]]]
 
 
 def enrol_datasets(
-    source: Mapping[str, Any], groups: tuple[str, str], needs_slice_times: bool, find: Finder
+    source: Mapping[str, Any], groups: tuple[str, str], headers: HeaderChecks, find: Finder
 ) -> Enrolment:
     """Enrol the subjects of the datasets in ``source.dataset``; ``find`` finds the scan of each."""
     tables: list[pd.DataFrame] = []
@@ -54,7 +55,7 @@ def enrol_datasets(
             table["participant_id"] = _ids_with_site(table)
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
             scan, found = (
-                find(tree, folder, source, needs_slice_times)
+                find(tree, folder, source, headers)
                 if os.path.isdir(tree.root / folder)
                 else (None, [f"has no folder in {root}"])
             )
@@ -123,7 +124,7 @@ def read_participants(
 
 
 def find_raw_scan(
-    tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
+    tree: BidsTree, folder: str, source: Mapping[str, Any], headers: HeaderChecks
 ) -> tuple[Scan | None, list[str]]:
     """Find the BOLD run and T1w image of a subject; also return all problems."""
     problems: list[str] = []
@@ -133,7 +134,7 @@ def find_raw_scan(
         run = choose_run(tree.images(folder, "func", "bold"), source["bold"])
         sidecars = tree.sidecars(run)
         metadata = read_metadata(sidecars)
-        tr = checked_repetition_time(metadata, sidecars, run.path, needs_slice_times)
+        tr = checked_repetition_time(metadata, sidecars, run.path, headers.needs_slice_times)
     except MachineError:
         raise
     except PflError as error:
@@ -145,16 +146,23 @@ def find_raw_scan(
         raise
     except PflError as error:
         problems.append(str(error))
+    if run:
+        problems += headers.bold(run.path, sidecars if tr else [])
+    if t1w:
+        problems += headers.t1w(t1w.path)
     if run and t1w and tr:
         return Scan(run.path, tuple(sidecars), tr, t1w=t1w.path), problems
     return None, problems
 
 
 def find_normalised_scan(
-    tree: BidsTree, folder: str, source: Mapping[str, Any], needs_slice_times: bool
+    tree: BidsTree, folder: str, source: Mapping[str, Any], headers: HeaderChecks
 ) -> tuple[Scan | None, list[str]]:
     """Find fMRIPrep's run in MNI space and its confounds; slice timing is already corrected."""
     wanted = {**source["bold"], "space": source["space"], "desc": "preproc"}
+    problems: list[str] = []
+    run = tr = confounds = None
+    sidecars: list[str] = []
     try:
         run = choose_run(tree.images(folder, "func", "bold"), wanted)
         sidecars = tree.sidecars(run)
@@ -165,8 +173,12 @@ def find_normalised_scan(
     except MachineError:
         raise
     except PflError as error:
-        return None, [str(error)]
-    return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), []
+        problems.append(str(error))
+    if run:
+        problems += headers.bold(run.path, sidecars if tr else [])
+    if run and tr and confounds:
+        return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), problems
+    return None, problems
 
 
 def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:

@@ -93,7 +93,11 @@ def enrol(
     reasons[participants["group"] == OTHER] = "the group is not part of this study"
     is_outside = reasons != ""
     # Subjects outside the study need no usable scans, so their problems do not count.
-    unusable = {who: problems[who] for who in ids[~is_outside] if problems.get(who)}
+    unusable = {
+        who: [problem.removesuffix(".") for problem in problems[who]]
+        for who in ids[~is_outside]
+        if problems.get(who)
+    }
     if unusable and on_problem == "stop":
         raise CohortError(describe_problems(unusable, len(participants), name, STOP_ADVICE))
     lines = [

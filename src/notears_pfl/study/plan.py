@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.study.configuration import StudyTables, read_tables
-from notears_pfl.study.sources import Source, Wildcards, read_source
+from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
@@ -141,7 +142,9 @@ class Plan:
         return {row["site"]: {str(key): value for key, value in row.items()} for row in rows}
 
 
-def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Plan:
+def plan_study(
+    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool
+) -> Plan:
     """Check the configuration of a study and plan it.
 
     Parameters
@@ -152,9 +155,17 @@ def plan_study(config: Mapping[str, Any], schemas: str | Path, name: str) -> Pla
         Folder with the schemas of the configuration and its tables.
     name : str
         Name of the configuration in error messages: its files.
+    record : path
+        File for what image headers show. Jobs on a cluster plan the study again: from this file,
+        they do so without reading headers, and as the process that started them did.
+    is_main : bool
+        Whether this process starts the jobs, and so reads the headers and writes the record.
     """
     tables = read_tables(config, schemas, name)
-    source = read_source(config, tables, name)
+    known = read_sidecar(record) if not is_main and record.exists() else {}
+    source = read_source(config, tables, name, known)
+    if is_main and isinstance(source, Enrolled):
+        write_json(source.header_problems, record)
     return Plan(tables, source, _atlas(config["rois"]["atlas"], source, tables.rois))
 
 

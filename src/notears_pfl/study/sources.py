@@ -8,7 +8,7 @@ fmriprep       fMRIPrep derivatives                    ROI extraction
 timeseries     tables of ROI series                    the cohort
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,12 +19,15 @@ from notears_pfl.phantom.cohort import list_subjects
 from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
 from notears_pfl.study.configuration import StudyTables, band_problems
 from notears_pfl.study.enrolment import Enrolment
+from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import sites_with_both_groups
 from notears_pfl.study.scans import Scan
 from notears_pfl.study.srpbs import enrol_release
 from notears_pfl.study.timeseries import SeriesStudy, read_series_study
 
 Config = Mapping[str, Any]
+# Problems of images whose headers have been read, by path.
+Known = Mapping[str, Sequence[str]]
 # Snakemake's wildcards in a rule that processes one subject.
 Wildcards = Any
 SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
@@ -89,7 +92,7 @@ class Phantom(Source):
     makes_bids: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str) -> "Phantom":
+    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "Phantom":
         """List the phantom subjects that the sites table specifies."""
         table = "results/bids/participants.tsv"
         subjects = list_subjects(tables.sites, tables.groups)
@@ -108,7 +111,7 @@ class RoiSeries(Source):
     has_anatomy: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str) -> "RoiSeries":
+    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "RoiSeries":
         """Read the participants and find their series."""
         series, table = read_series_study(config["source"]), config["source"]["participants"]
         sites, notices = sites_with_both_groups(series.participants, tables.groups, table)
@@ -122,29 +125,38 @@ class RoiSeries(Source):
 
 @dataclass(frozen=True)
 class Enrolled(Source):
-    """The user's own images: every subject is enrolled, or listed with its problems."""
+    """The user's own images: every subject is enrolled, or listed with its problems.
+
+    ``header_problems`` holds what each image's header shows, for processes that plan it again.
+    """
 
     enrolment: Enrolment
+    header_problems: Mapping[str, list[str]]
 
     is_enrolled: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str) -> "Enrolled":
+    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "Enrolled":
         """Enrol the subjects, then check the pass band against their repetition times."""
-        enrolment = cls.enrol(config, tables)
+        preproc = config["preproc"]
+        headers = HeaderChecks(
+            preproc["drop_volumes"], preproc["slice_timing"] and cls.has_anatomy, known
+        )
+        enrolment = cls.enrol(config, tables, headers)
         site_of = enrolment.enrolled.set_index("participant_id")["site"]
         times = {site_of[who]: scan.repetition_time for who, scan in enrolment.scans.items()}
-        band = config["preproc"]["clean"]["band_hz"]
+        band = preproc["clean"]["band_hz"]
         found = list(band_problems("preproc.clean.band_hz", band, times, "its protocol", name))
         if found:
             raise ConfigError("\n".join(found))
         table = "results/ingest/participants.tsv"
         return cls(
-            enrolment.enrolled, enrolment.sites, enrolment.notices, table, SITE_AND_GROUP, enrolment
-        )
+            enrolment.enrolled, enrolment.sites, enrolment.notices, table, SITE_AND_GROUP,
+            enrolment, headers.found,
+        )  # fmt: skip
 
     @classmethod
-    def enrol(cls, config: Config, tables: StudyTables) -> Enrolment:
+    def enrol(cls, config: Config, tables: StudyTables, headers: HeaderChecks) -> Enrolment:
         """Find the subjects and their scans."""
         raise NotImplementedError
 
@@ -160,10 +172,9 @@ class RawBids(Enrolled):
     kind: ClassVar[str] = "bids"
 
     @classmethod
-    def enrol(cls, config: Config, tables: StudyTables) -> Enrolment:
+    def enrol(cls, config: Config, tables: StudyTables, headers: HeaderChecks) -> Enrolment:
         """Find the subjects of the datasets and their raw scans."""
-        needs_slice_times = config["preproc"]["slice_timing"]
-        return enrol_datasets(config["source"], tables.groups, needs_slice_times, find_raw_scan)
+        return enrol_datasets(config["source"], tables.groups, headers, find_raw_scan)
 
     def t1w(self, wildcards: Wildcards) -> str:
         """T1w image of a subject in the dataset."""
@@ -186,9 +197,9 @@ class FMRIPrep(RawBids):
     has_anatomy: ClassVar[bool] = False
 
     @classmethod
-    def enrol(cls, config: Config, tables: StudyTables) -> Enrolment:
+    def enrol(cls, config: Config, tables: StudyTables, headers: HeaderChecks) -> Enrolment:
         """Find the subjects of the derivatives and their runs in MNI space."""
-        return enrol_datasets(config["source"], tables.groups, False, find_normalised_scan)
+        return enrol_datasets(config["source"], tables.groups, headers, find_normalised_scan)
 
     def confounds(self, wildcards: Wildcards) -> str:
         """Table of confounds beside the run."""
@@ -203,9 +214,11 @@ class SrpbsRelease(Enrolled):
     makes_bids: ClassVar[bool] = True
 
     @classmethod
-    def enrol(cls, config: Config, tables: StudyTables) -> Enrolment:
+    def enrol(cls, config: Config, tables: StudyTables, headers: HeaderChecks) -> Enrolment:
         """Find the subjects of the release whose site is in the sites table."""
-        return enrol_release(config["source"], tables.sites, config["sites"], tables.groups)
+        return enrol_release(
+            config["source"], tables.sites, config["sites"], tables.groups, headers
+        )
 
     def released(self, wildcards: Wildcards) -> dict[str, str]:
         """Files of a subject in the release: the T1w image, and the folder of the BOLD volumes."""
@@ -222,9 +235,15 @@ SOURCES: dict[str, type[Phantom | RoiSeries | Enrolled]] = {
 }
 
 
-def read_source(config: Config, tables: StudyTables, name: str) -> Source:
-    """Read the source that ``source.kind`` selects; ``name`` lists the configuration files."""
-    return SOURCES[config["source"]["kind"]].read(config, tables, name)
+def read_source(
+    config: Config, tables: StudyTables, name: str, known: Known | None = None
+) -> Source:
+    """Read the source that ``source.kind`` selects.
+
+    ``name`` lists the configuration files; ``known`` are problems of images whose headers another
+    process has read.
+    """
+    return SOURCES[config["source"]["kind"]].read(config, tables, name, known or {})
 
 
 def _columns(config: Config) -> dict[str, str]:

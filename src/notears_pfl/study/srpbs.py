@@ -13,6 +13,7 @@ from notears_pfl.errors import DatasetError
 from notears_pfl.io.tables import read_rows
 from notears_pfl.study.bids import read_participants
 from notears_pfl.study.enrolment import Enrolment, enrol
+from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import UNKNOWN
 from notears_pfl.study.scans import Scan
 
@@ -25,7 +26,11 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 def enrol_release(
-    source: Mapping[str, Any], sites: pd.DataFrame, sites_table: str, groups: tuple[str, str]
+    source: Mapping[str, Any],
+    sites: pd.DataFrame,
+    sites_table: str,
+    groups: tuple[str, str],
+    headers: HeaderChecks,
 ) -> Enrolment:
     """Enrol the subjects of the release whose site is in the sites table.
 
@@ -51,7 +56,9 @@ def enrol_release(
         problems[who] = row_problems.get(row, [])
         if site not in sites.index:
             continue
-        scan, found = _find_scan(root / "data" / folder, protocols, str(number), sites.loc[site])
+        scan, found = _find_scan(
+            root / "data" / folder, protocols, str(number), sites.loc[site], headers
+        )
         problems[who] = [*problems[who], *found]
         if scan:
             scans[who] = scan
@@ -70,11 +77,18 @@ def _read_protocols(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _find_scan(
-    folder: Path, protocols: Mapping[str, Mapping[str, float]], number: str, site: pd.Series
+    folder: Path,
+    protocols: Mapping[str, Mapping[str, float]],
+    number: str,
+    site: pd.Series,
+    headers: HeaderChecks,
 ) -> tuple[Scan | None, list[str]]:
     """Find the files of a subject; also return all problems."""
-    t1w, volumes = folder / "t1" / "defaced_mprage.nii", folder / "rsfmri"
-    problems = [f"{path} does not exist" for path in (t1w, volumes) if not os.path.exists(path)]
+    t1w, volumes = str(folder / "t1" / "defaced_mprage.nii"), str(folder / "rsfmri")
+    problems = headers.t1w(t1w) if os.path.exists(t1w) else [f"{t1w} does not exist"]
+    problems += (
+        headers.volumes(volumes) if os.path.isdir(volumes) else [f"{volumes} does not exist"]
+    )
     protocol = protocols.get(number, {})
     tr = protocol.get("RepetitionTime")
     if tr is None:
@@ -85,7 +99,7 @@ def _find_scan(
         )
     if problems or tr is None:
         return None, problems
-    return Scan(str(volumes), (), tr, t1w=str(t1w), metadata=protocol), problems
+    return Scan(volumes, (), tr, t1w=t1w, metadata=protocol), problems
 
 
 def with_bids_codes(participants: pd.DataFrame) -> pd.DataFrame:

@@ -46,6 +46,18 @@ def stacked(volumes: Sequence[np.ndarray], affines: Sequence[np.ndarray]) -> np.
     return run.astype(np.float32) if run.dtype == np.float64 else run
 
 
+def height_of_slices(affine: np.ndarray) -> float:
+    """Cosine between the third axis and the upward direction; refuse slices along another axis."""
+    up = float(affine[2, 2] / np.linalg.norm(affine[:3, 2]))
+    if abs(up) < np.sqrt(0.5):
+        msg = (
+            "The third axis of the run does not go from feet to head, so the slice order is "
+            "unknown. Reorient the volumes, or exclude this subject."
+        )
+        raise SignalError(msg)
+    return up
+
+
 def run_sidecar(
     site: Mapping[str, Any], protocol: Mapping[str, float], n_slices: int, affine: np.ndarray
 ) -> dict[str, Any]:
@@ -53,13 +65,7 @@ def run_sidecar(
 
     ``slice_order`` counts from the feet, so if the third axis points down, times are reversed.
     """
-    up = affine[2, 2] / np.linalg.norm(affine[:3, 2])
-    if abs(up) < np.sqrt(0.5):
-        msg = (
-            "The third axis of the run does not go from feet to head, so the slice order is "
-            "unknown. Reorient the volumes, or exclude this subject."
-        )
-        raise SignalError(msg)
+    up = height_of_slices(affine)
     times = slice_times(n_slices, protocol["RepetitionTime"], site["slice_order"])
     ordered = times if up > 0 else times[::-1]
     return {

@@ -4,19 +4,24 @@ import errno
 import os
 from pathlib import Path
 
+import nibabel as nib
 import pytest
+from tests.tiny_images import tiny_bold
 
 from notears_pfl.errors import DatasetError, StorageError
 from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.study.bids import enrol_datasets, find_normalised_scan, find_raw_scan
+from notears_pfl.study.headers import HeaderChecks
+
+CHECKS = HeaderChecks(drop_volumes=10, needs_slice_times=False)
 
 
 def test_datasets_that_are_not_there_are_all_named(tmp_path):
     roots = {"A": str(tmp_path / "nowhere"), "B": str(tmp_path), "C": str(tmp_path / "gone")}
 
     with pytest.raises(DatasetError, match=r"/nowhere, .*/gone: no such folder\. Correct source"):
-        enrol_datasets({"dataset": roots}, ("MDD", "HC"), False, find_raw_scan)
+        enrol_datasets({"dataset": roots}, ("MDD", "HC"), CHECKS, find_raw_scan)
 
 
 def test_a_run_that_is_not_counted_is_a_problem_of_its_subject(tmp_path):
@@ -25,7 +30,7 @@ def test_a_run_that_is_not_counted_is_a_problem_of_its_subject(tmp_path):
         (tmp_path / "sub-01" / kind / f"{name}.nii.gz").touch()
     source = {"bold": {"task": "rest"}, "t1w": {}}
 
-    scan, problems = find_raw_scan(BidsTree(tmp_path), "sub-01", source, False)
+    scan, problems = find_raw_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
 
     assert scan is None
     assert "run-a_bold.nii.gz is of run-a, but BIDS counts runs by number" in problems[0]
@@ -49,19 +54,19 @@ def test_a_sidecar_that_the_disk_does_not_give_stops_the_study_and_costs_no_subj
     monkeypatch.setattr(Path, "read_bytes", fail)
 
     with pytest.raises(StorageError, match=r"_bold\.json: cannot be read: Input/output error"):
-        find(BidsTree(tmp_path), "sub-01", source, False)
+        find(BidsTree(tmp_path), "sub-01", source, CHECKS)
 
 
 def test_fmriprep_run_is_found_beside_its_run_in_the_space_of_the_scan(tmp_path):
     func, space = tmp_path / "sub-01/func", "MNI152NLin2009cAsym"
     func.mkdir(parents=True)
     for stem in ("desc-preproc_bold", f"space-{space}_desc-preproc_bold"):
-        (func / f"sub-01_task-rest_{stem}.nii.gz").touch()
+        nib.save(tiny_bold(), func / f"sub-01_task-rest_{stem}.nii.gz")
         write_json({"RepetitionTime": 2.0}, func / f"sub-01_task-rest_{stem}.json")
     (func / "sub-01_task-rest_desc-confounds_timeseries.tsv").touch()
     source = {"bold": {"task": "rest"}, "space": space}
 
-    scan, problems = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, False)
+    scan, problems = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
 
     assert problems == []
     assert scan.sidecars == (str(func / f"sub-01_task-rest_space-{space}_desc-preproc_bold.json"),)

@@ -14,13 +14,15 @@ SUBJECT = SimpleNamespace(subject="KUTHC002")
 
 
 @pytest.fixture
-def plan():
+def plan(tmp_path):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     config["sites"] = str(ROOT / "config/sites.tsv")
     config["rois"]["table"] = str(ROOT / "config/rois.tsv")
+    record = tmp_path / "headers.json"
     return lambda **rois: plan_study(
-        {**config, "rois": config["rois"] | rois}, ROOT / "workflow/schemas", "config.yaml"
-    )
+        {**config, "rois": config["rois"] | rois}, ROOT / "workflow/schemas", "config.yaml",
+        record, is_main=True,
+    )  # fmt: skip
 
 
 def test_every_kind_of_source_has_its_class():

@@ -2,9 +2,11 @@
 
 import shutil
 
+import nibabel as nib
 import pandas as pd
 import pytest
 import yaml
+from tests.tiny_images import tiny_bold, tiny_t1w
 
 from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
@@ -22,13 +24,15 @@ SIDECAR = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0]}
 
 
 def add_subject(dataset, name, **without):
-    """Write empty images of a subject; ``t1w=False`` or ``bold=False`` leaves one out."""
-    paths = {"t1w": "anat/{}_T1w.nii.gz", "bold": "func/{}_task-rest_bold.nii.gz"}
-    for kind, path in paths.items():
-        file = dataset / name / path.format(name)
-        file.parent.mkdir(parents=True, exist_ok=True)
+    """Write tiny images of a subject; ``t1w=False`` or ``bold=False`` leaves one out."""
+    images = {
+        "t1w": (tiny_t1w(), f"anat/{name}_T1w.nii.gz"),
+        "bold": (tiny_bold(), f"func/{name}_task-rest_bold.nii.gz"),
+    }
+    for kind, (image, path) in images.items():
+        (dataset / name / path).parent.mkdir(parents=True, exist_ok=True)
         if without.get(kind, True):
-            file.touch()
+            nib.save(image, dataset / name / path)
 
 
 def add_dataset(dataset, rows):
@@ -60,7 +64,7 @@ def settings(dataset):
         "group_values": {"depr": "MDD", "control": "HC"}, "on_problem": "stop",
         "prefix_site": False, "bold": {"task": "rest"}, "t1w": {},
     }  # fmt: skip
-    preproc = {"slice_timing": True, "clean": {"band_hz": [0.01, 0.08]}}
+    preproc = {"drop_volumes": 10, "slice_timing": True, "clean": {"band_hz": [0.01, 0.08]}}
     return {"source": source, "preproc": preproc}
 
 
