@@ -6,14 +6,14 @@ READY := $(VENV)/.ready
 # Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test lint browser lock docs unlock cancel clean
+.PHONY: help run test lint debian lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
 	@echo "make test    run the linters, snakemake --lint and the tests"
 	@echo "make lint    run only the linters"
-	@echo "make browser install Chromium for the tests of the report (Debian, as root)"
+	@echo "make debian  install what the tests need from Debian (as root): Chromium, and a real head"
 	@echo "make docs    regenerate the generated parts of the documentation"
 	@echo "make unlock  after a killed run: cancel its cluster jobs and unlock the folder"
 	@echo "make lock    resolve the dependencies in pyproject.toml again into requirements.lock,"
@@ -25,19 +25,22 @@ run: $(READY)
 	@snakemake --cores all --quiet host reason
 
 test: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 lint browser
+	@$(MAKE) --no-print-directory --jobs 2 lint debian
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
 	  --durations 20
 
-# The tests of the report need a browser. If there is none and it cannot be installed, they are
-# skipped, except in continuous integration.
-browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+# The tests of the report need a browser, those of preprocessing a real head (Colin27). What is
+# missing and cannot be installed leaves tests out, except in continuous integration.
+debian:
+	@missing=""; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || missing=chromium; \
+	[ -d /usr/share/mricron/templates ] || missing="$$missing mricron-data"; \
+	[ -z "$$missing" ] || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
-	    echo "==> Installing Chromium for the tests of the report"; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; \
-	  } || echo "Chromium is missing and cannot be installed: the browser tests of the report will be skipped."
+	    echo "==> Installing $$missing for the tests"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
+	  } || echo "Missing and not installed: $$missing. Tests that need them will be skipped."
 
 lint: $(READY)
 	@echo "==> Running the linters"

@@ -22,6 +22,7 @@ import pandas as pd
 import yaml
 
 from notears_pfl.geometry import rigid_matrix, rigid_parameters, transform
+from notears_pfl.io.images import read_image
 from notears_pfl.phantom.cohort import Protocol, site_protocol
 from notears_pfl.phantom.head import Head, template_head, to_template
 from notears_pfl.phantom.scan import Scan, SubjectOptions, scan_subject
@@ -51,7 +52,7 @@ from notears_pfl.preproc.resample import Normalisation
 from notears_pfl.preproc.run import Run, RunOptions, preprocess_volumes, run_options
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import SmoothOptions, smooth_options, smoother
-from notears_pfl.preproc.template import load_head_template, load_template
+from notears_pfl.preproc.template import HEAD_TEMPLATE, head_template, load_template
 from notears_pfl.roi.atlas import labels_at
 from notears_pfl.roi.extract import roi_coverage, roi_means
 from notears_pfl.seeds import stream
@@ -59,6 +60,12 @@ from notears_pfl.seeds import stream
 ROOT = Path(__file__).parents[1]
 # A volume is at rest if it and its neighbours are displaced by less than this, mm.
 AT_REST_MM = 0.2
+
+
+def read_head_template(template):
+    """Read the head template that brain extraction uses."""
+    head = read_image(HEAD_TEMPLATE)
+    return head_template(head.data, head.affine, template)
 
 
 def correlations(a, b):
@@ -124,7 +131,7 @@ class Subject:
         self.scan, self.protocol, self.head, self.template = scan, protocol, head, template
         self.dropped, self.truth = dropped, scan.series[dropped:]
         self.anatomy = prepare_anatomy(
-            scan.t1w, scan.t1w_affine, template, load_head_template(template), NormaliseOptions()
+            scan.t1w, scan.t1w_affine, template, read_head_template(template), NormaliseOptions()
         )
         raw, times = scan.bold[..., dropped:], protocol.slice_times
         timed = correct_slice_timing(raw, times, protocol.repetition_time, middle_slice_time(times))

@@ -44,7 +44,7 @@ def from_wheel(package: str, member: str, folder: Path) -> tuple[Floats, Floats]
         return np.asarray(image.dataobj, dtype=np.float32), np.asarray(image.affine)
 
 
-def head_template() -> tuple[np.ndarray, Grid]:
+def mean_head_in_mni_space() -> tuple[np.ndarray, Grid]:
     """Bring the mean head to MNI space; grey values 0 to 255."""
     affine = np.diag([VOXEL_MM, VOXEL_MM, VOXEL_MM, 1.0])
     affine[:3, 3] = LOWEST_MM
@@ -74,7 +74,7 @@ def head_template() -> tuple[np.ndarray, Grid]:
 
 
 if __name__ == "__main__":
-    head, grid = head_template()
+    head, grid = mean_head_in_mni_space()
     image = nib.nifti1.Nifti1Image(head, grid.affine)
     image.set_sform(grid.affine, code=4)
     image.set_qform(grid.affine, code=4)

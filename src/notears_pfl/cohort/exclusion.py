@@ -17,7 +17,7 @@ class Limits:
     min_bold_t1w_agreement: float = 0.75
     min_brain_coverage: float = 0.6
     min_brain_ml: float = 900
-    max_brain_ml: float = 2400
+    max_brain_ml: float = 2700
     min_head_agreement: float = 0.45
     min_surface_correction: float = 0.75
     max_surface_correction: float = 1.3

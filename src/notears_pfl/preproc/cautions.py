@@ -51,7 +51,7 @@ class Look:
 # that came stripped, four real pairs of BOLD and T1w, 130 pairs of different persons, and the
 # phantom. ``cohort.limits`` excludes farther out.
 LOOKS = {
-    "brain_ml": Look("The brain has {value} ml", 1150, 2150, ".0f"),
+    "brain_ml": Look("The brain has {value} ml", 1150, 2400, ".0f"),
     "head_agreement": Look(
         "The head correlates with the head template by {value}, around the brain", 0.6
     ),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates
+from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates, spline_filter
 from scipy.optimize import minimize
 
 from notears_pfl.errors import SignalError
@@ -33,7 +33,8 @@ class CoregisterOptions:
     Mutual information is computed on voxels of at least ``working_mm``, up to ``rim_mm`` outside
     the brain, after ``search`` random trials per start (number, standard deviations in degrees and
     mm). The contrast is taken ``step_mm`` on either side of the white matter's surface, but no
-    closer than ``step_voxels`` of a BOLD voxel.
+    closer than ``step_voxels`` of a BOLD voxel: close to it to register, farther away, where noise
+    matters less, to judge the result.
     """
 
     working_mm: float = 3.0
@@ -41,8 +42,10 @@ class CoregisterOptions:
     search: tuple[int, float, float] = (200, 10.0, 10.0)
     iterations: tuple[int, ...] = (100, 50)
     surface_points: int = 5000
-    step_mm: float = 2.5
-    step_voxels: float = 0.5
+    step_mm: float = 1.5
+    step_voxels: float = 0.3
+    judged_step_mm: float = 2.5
+    judged_step_voxels: float = 0.5
     max_iterations: int = 30
     tolerance_mm: float = 0.02
     fewest_points: int = 200
@@ -120,22 +123,29 @@ class _Boundary:
         self, mean_bold: Floats, affine: Floats, surface: WhiteSurface, options: CoregisterOptions
     ):
         self.options = options
-        self.image = np.asarray(mean_bold, dtype=np.float32)
+        # Linear interpolation would blur least at voxel centres and draw the surface there.
+        self.coefficients = spline_filter(np.asarray(mean_bold, dtype=np.float32))
         self.to_voxel = np.linalg.inv(affine)
         every = max(1, surface.points.shape[1] // options.surface_points)
         points, normals = surface.points[:, ::every], surface.normals[:, ::every]
         edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).mean())
-        step_mm = max(options.step_mm, options.step_voxels * edge_mm)
-        self.sides = np.stack([points + step_mm * normals, points - step_mm * normals], axis=1)
+        near_mm = max(options.step_mm, options.step_voxels * edge_mm)
+        far_mm = max(options.judged_step_mm, options.judged_step_voxels * edge_mm)
+        self.near, self.far = (
+            np.stack([points + step_mm * normals, points - step_mm * normals], axis=1)
+            for step_mm in (near_mm, far_mm)
+        )
         self.centre = points.mean(axis=1, keepdims=True) if points.size else np.zeros((3, 1))
 
-    def contrast(self, matrix: Floats) -> Floats:
-        """Contrast in per cent (n,) at every point; NaN out of view or without signal."""
-        voxels = transform(self.to_voxel @ matrix, self.sides)
-        upper = np.array(self.image.shape)[:, None, None] - 1.0
+    def contrast(self, matrix: Floats, sides: Floats) -> Floats:
+        """Contrast in per cent (n,) between ``sides`` (3, 2, n); NaN out of view or without signal."""
+        voxels = transform(self.to_voxel @ matrix, sides)
+        upper = np.array(self.coefficients.shape)[:, None, None] - 1.0
         in_view = np.all((voxels >= 0) & (voxels <= upper), axis=(0, 1))
         contrast = np.full(in_view.shape, np.nan)
-        white, grey = map_coordinates(self.image, voxels[..., in_view], order=1)
+        white, grey = map_coordinates(
+            self.coefficients, voxels[..., in_view], prefilter=False
+        )
         if white.size:
             least = DROPOUT * np.median(np.concatenate([white, grey]))
             seen = (white > least) & (grey > least)
@@ -149,7 +159,7 @@ class _Boundary:
         The points are those that the start sees; one that a move hides has no contrast, so that
         hiding points does not pay. The slope follows the usual contrast of the image.
         """
-        first = self.contrast(start)
+        first = self.contrast(start, self.near)
         seen = np.isfinite(first)
         if np.count_nonzero(seen) < self.options.fewest_points:
             return np.inf, start, False
@@ -163,7 +173,7 @@ class _Boundary:
             return start @ about(self.centre, rigid_matrix(parameters * units))
 
         def cost(parameters: NDArray[np.float64]) -> float:
-            contrast = np.nan_to_num(self.contrast(moved(parameters))[seen])
+            contrast = np.nan_to_num(self.contrast(moved(parameters), self.near)[seen])
             return float(np.mean(1 - np.tanh(slope * contrast)))
 
         best = minimize(
@@ -180,7 +190,7 @@ class _Boundary:
 
     def agreement(self, matrix: Floats) -> float:
         """Share of the surface in view whose contrast has the usual sign."""
-        contrast = self.contrast(matrix)
+        contrast = self.contrast(matrix, self.far)
         seen = contrast[np.isfinite(contrast)]
         if seen.size < self.options.fewest_points:
             return float("nan")

@@ -121,8 +121,8 @@ def prepare_fmriprep_run(
     series = np.ascontiguousarray(kept[near].T, dtype=np.float32)
     # fMRIPrep writes zeros outside the field of view.
     seen = np.all(series != 0, axis=0)
-    series[:, ~seen] = 0
     lost = lost_to_dropout(series, seen & inside[near])
+    series[:, ~seen | lost] = 0
     covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
     covered[near], dropout[near] = seen & ~lost, lost
     if not np.any(covered & inside):

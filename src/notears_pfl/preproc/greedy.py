@@ -1,10 +1,8 @@
 """Registration by greedy: images and matrices in, matrices and maps out, the same every time."""
 
-import contextlib
-import ctypes
-import os
+import io
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -98,12 +96,12 @@ class Registration:
 
     def _execute(self, command: str, matrix: Floats) -> Any:
         """Run greedy; ``{matrix}`` in the command stands for a file, which it wants."""
-        greedy = Greedy3D()
-        with tempfile.TemporaryDirectory() as folder, _silence():
+        greedy, unheard = Greedy3D(), io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
             path = f"{folder}/matrix.txt"
             np.savetxt(path, matrix)
             command = f"{REPEATABLE} {command.format(matrix=path)}"
-            greedy.execute(command, found=None, **self.images)
+            greedy.execute(command, unheard, unheard, found=None, **self.images)
         return greedy["found"]
 
 
@@ -123,20 +121,3 @@ def _metric(metric: str, mask: str | None) -> str:
 
 def _levels(iterations: tuple[int, ...]) -> str:
     return "x".join(str(n) for n in iterations)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keep greedy, which bypasses Python's streams, from writing to the terminal."""
-    saved = [os.dup(1), os.dup(2)]
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        try:
-            for stream in (1, 2):
-                os.dup2(nowhere.fileno(), stream)
-            yield
-        finally:
-            # What it has printed but not written yet must go nowhere, too.
-            ctypes.CDLL(None).fflush(None)
-            for stream, original in zip((1, 2), saved, strict=True):
-                os.dup2(original, stream)
-                os.close(original)

@@ -245,6 +245,8 @@ def preprocess_volumes(
         corrected, affine, motion.parameters, in_bold, options.resample.order
     )
     lost = lost_to_dropout(series, seen & inside[near])
+    # Like voxels out of view, they must not darken their neighbours when these are smoothed.
+    series[:, lost] = 0
     covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
     covered[near], dropout[near] = seen & ~lost, lost
     if not np.any(covered & inside):

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, map_coordinates
 
 from notears_pfl.geometry import Floats, transform
-from notears_pfl.io.images import read_image
 from notears_pfl.preproc.resample import Grid
 
 # Made by tools/head_template.py; data/README.md gives source and licence.
@@ -45,15 +44,14 @@ class HeadTemplate:
     affine: Floats
 
 
-def load_head_template(template: BrainTemplate) -> HeadTemplate:
-    """Load the head template; its brain is that of ``template``."""
-    head = read_image(HEAD_TEMPLATE)
-    n_x, n_y, n_z = head.data.shape
-    points = Grid((n_x, n_y, n_z), head.affine).points()
+def head_template(head: Floats, affine: Floats, template: BrainTemplate) -> HeadTemplate:
+    """Make the template of the image ``head`` (x, y, z); its brain is that of ``template``."""
+    n_x, n_y, n_z = head.shape
+    points = Grid((n_x, n_y, n_z), affine).points()
     voxels = transform(np.linalg.inv(template.affine), points) + PADDING
     depth_mm = map_coordinates(_brain_depth_mm(template), voxels, order=1, mode="nearest")
-    depth_mm = depth_mm.reshape(head.data.shape).astype(np.float32)
-    return HeadTemplate(head.data.astype(np.float32), depth_mm, head.affine)
+    depth_mm = depth_mm.reshape(head.shape).astype(np.float32)
+    return HeadTemplate(np.asarray(head, dtype=np.float32), depth_mm, affine)
 
 
 def _brain_depth_mm(template: BrainTemplate) -> Floats:

@@ -16,7 +16,7 @@ from notears_pfl.preproc.cautions import (
 
 # A figure of each kind that is usual, and one on each side that is not.
 VALUES = {
-    "brain_ml": (1500.0, [703.0, 2171.0]),
+    "brain_ml": (1500.0, [703.0, 2910.0]),
     "head_agreement": (0.8, [0.3]),
     "surface_correction": (1.05, [0.7, 1.3]),
     "tissue_model_converged": (True, [False]),
@@ -49,7 +49,7 @@ def test_a_caution_tells_the_figure_and_what_is_usual():
         found = with_cautions({"brain_ml": 703.4, "bold_t1w_agreement": 0.519})["cautions"]
 
     assert found == [
-        "The brain has 703 ml (usual: 1150 to 2150): look at the subject's figures.",
+        "The brain has 703 ml (usual: 1150 to 2400): look at the subject's figures.",
         "Only a share of 0.52 of the white matter's surface shows the usual contrast in the BOLD "
         "image (usual: 0.8 or more): look at the subject's figures.",
     ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl.geometry import centred_affine, grid_points, rigid_matrix, transform
-from notears_pfl.preproc.coregister import CoregisterOptions, coregister
+from notears_pfl.preproc.coregister import CoregisterOptions, boundary_agreement, coregister
 from notears_pfl.preproc.resample import Grid
 
 from .toy import CENTRE_MM, left_handed, toy_head, toy_tissues
@@ -50,4 +50,35 @@ def test_planted_motion_between_the_scans_is_found(
     points = grid.points()[:, brain.ravel()][:, ::100]
     error = np.linalg.norm(transform(found.matrix, points) - transform(matrix, points), axis=0)
     assert error.mean() < 0.3
-    assert found.explained > 0.8
+    assert found.agreement > 0.9
+
+
+def test_agreement_is_near_one_half_for_another_brain(t1w_tissues, rng):
+    tissues, grid, _ = t1w_tissues
+    bold, affine = bold_of(np.eye(4), [1.3, 1.0, 0.8], rng)
+    # Mirrored and bent, the folds are those of somebody else.
+    others = tissues[:, ::-1, ::-1]
+
+    assert boundary_agreement(bold, affine, tissues, grid, np.eye(4)) > 0.9
+    assert coregister(bold, affine, others, grid, CoregisterOptions()).agreement < 0.75
+
+
+def test_half_of_the_slices_are_registered_as_well(t1w_tissues, rng):
+    tissues, grid, brain = t1w_tissues
+    matrix = rigid_matrix(np.array([5.0, -8, 6, 0.1, 0.05, -0.08]))
+    bold, affine = bold_of(matrix, [1.3, 1.0, 0.8], rng)
+    affine[:3, 3] += affine[:3, 2] * 20
+
+    found = coregister(bold[:, :, 20:], affine, tissues, grid, CoregisterOptions())
+
+    points = grid.points()[:, brain.ravel()][:, ::100]
+    error = np.linalg.norm(transform(found.matrix, points) - transform(matrix, points), axis=0)
+    assert error.mean() < 1
+
+
+def test_a_bold_image_elsewhere_has_no_agreement(t1w_tissues, rng):
+    tissues, grid, _ = t1w_tissues
+    bold, affine = bold_of(np.eye(4), [1.3, 1.0, 0.8], rng)
+    away = rigid_matrix(np.array([500.0, 0, 0, 0, 0, 0]))
+
+    assert np.isnan(boundary_agreement(bold, affine, tissues, grid, away))

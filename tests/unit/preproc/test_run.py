@@ -176,9 +176,9 @@ def test_a_run_without_structure_fails_its_subject(scan, spoil, message):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (Coregistration(np.eye(4), -np.inf, converged=False), "cannot be registered .* -inf"),
+        (Coregistration(np.eye(4), np.nan, converged=False), "cannot be registered .* surface"),
         (
-            Coregistration(rigid_matrix(np.array([500.0, 0, 0, 0, 0, 0])), None, converged=True),
+            Coregistration(rigid_matrix(np.array([500.0, 0, 0, 0, 0, 0])), 0.9, converged=True),
             "None of the .* voxels of the brain .* all 46 volumes",
         ),
     ],
@@ -189,6 +189,27 @@ def test_a_registration_that_misses_the_brain_fails_the_subject(scan, found, mes
 
     with pytest.raises(SignalError, match=message):
         run_of(scan, still, slice_timing=False)
+
+
+def test_a_region_without_signal_is_not_covered_and_does_not_darken_its_neighbours(scan):
+    still = {"realign": lambda *_: np.zeros((N_VOLUMES - DROPPED, 6))}
+    bold = scan[0].copy()
+    hole = (slice(16, 22), slice(30, 36), slice(8, 14))
+    bold[hole] *= 0.1
+
+    whole, run = (run_of((b, *scan[1:]), still, slice_timing=False) for b in (scan[0], bold))
+
+    # A few voxels at the surface are dark in either run, by partial volume.
+    assert np.count_nonzero(whole.dropout) < 0.01 * np.count_nonzero(whole.brain)
+    hole_ml = 6 * 6 * 6 * np.prod([4.5, 4.5, 5.0]) / 1000
+    lost_ml = np.count_nonzero(run.dropout & ~whole.dropout) * np.prod(run.grid.voxel_mm) / 1000
+    assert lost_ml == pytest.approx(hole_ml, rel=0.3)
+    assert not np.any(run.covered & run.dropout)
+    assert run.figures()["brain_coverage"] < whole.figures()["brain_coverage"]
+    # Beside the hole, smoothing uses only voxels with signal: no mean falls towards zero.
+    smoothed, before = (r.image(r.smoothed(SmoothOptions())[:1])[..., 0] for r in (run, whole))
+    both = run.covered & whole.covered & run.near
+    assert np.percentile(smoothed[both] / before[both], 1) > 0.8
 
 
 def test_tissue_signals_and_figures_are_those_of_the_run(run):

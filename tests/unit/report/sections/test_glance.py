@@ -33,14 +33,14 @@ def test_subjects_with_cautions_are_counted_at_a_glance_and_flagged_in_the_table
     cautioned = toy_findings(reports=reports)
 
     careful = " ".join(glance_section(cautioned).content["careful"])
-    quality = quality_section(cautioned).content
+    quality = quality_section(cautioned, {}).content
 
     assert "raised cautions for 1 of 24 subjects (sub-COIHC002)" in careful
     assert quality["n_cautioned"] == 1
     told = {row[0].order: row[-1] for row in quality["subjects"].rows}
     assert told["sub-COIHC002"].text == "The brain has 703 ml. Look."
     assert [name for name, cell in told.items() if cell.flagged] == ["sub-COIHC002"]
-    assert quality_section(findings).content["n_cautioned"] == 0
+    assert quality_section(findings, {}).content["n_cautioned"] == 0
 
 
 def test_a_group_without_connections_of_its_own_is_named(findings):

@@ -8,7 +8,7 @@ from ..toy import toy_findings
 
 
 def test_quality_flags_values_beyond_a_limit_and_links_to_each_page(findings):
-    table = quality_section(findings).content["subjects"]
+    table = quality_section(findings, {}).content["subjects"]
 
     moved = table.rows[1]
     assert moved[5].flagged
@@ -21,7 +21,7 @@ def test_subjects_never_processed_have_no_page_to_link_to():
     findings = toy_findings()
     findings.cohort.loc[0, ["not_enrolled", "included"]] = ["no T1w image", False]
 
-    first = quality_section(findings).content["subjects"].rows[0]
+    first = quality_section(findings, {}).content["subjects"].rows[0]
 
     assert (first[0].text, first[3].text) == (findings.cohort["participant_id"][0], "excluded")
 
