@@ -3,7 +3,15 @@
 import pandas as pd
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import Cell, Column, PageTable, Section, cell, link
+from notears_pfl.report.page_parts import (
+    Cell,
+    Column,
+    PageTable,
+    Section,
+    SetAside,
+    cell,
+    link,
+)
 
 # Quality measures: title, format, limit in the settings, and which direction is worse.
 FIGURES = {
@@ -30,8 +38,11 @@ def outliers(cohort: pd.DataFrame, column: str, worse: int) -> pd.Series:
     return far & (spread > 0) & (by_site.transform("count") >= FEWEST)
 
 
-def quality_section(findings: Findings) -> Section:
-    """Show every subject, in the order of the participants table."""
+def quality_section(findings: Findings, set_aside: SetAside | None = None) -> Section:
+    """Show every subject, in the order of the participants table.
+
+    Pictures of the subjects that were ``set_aside`` come first, if the study has images.
+    """
     cohort = findings.cohort
     shown = [name for name in FIGURES if name in cohort and cohort[name].notna().any()]
     flags = {name: _flags(findings, name) for name in shown}
@@ -48,6 +59,7 @@ def quality_section(findings: Findings) -> Section:
             "preprocessed_images": findings.preprocessed_images,
             "far": FAR,
             "fewest": FEWEST,
+            "set_aside": set_aside,
         },
     )
 
