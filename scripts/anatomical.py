@@ -10,7 +10,7 @@ from notears_pfl.preproc.anatomy import ANATOMICAL_PROGRAMS, anatomical_methods,
 from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.engines.program import program_names, programs_for
 from notears_pfl.preproc.normalise import NormaliseOptions
-from notears_pfl.preproc.pictures import normalisation_slices
+from notears_pfl.preproc.pictures import brain_slices, normalisation_slices
 from notears_pfl.preproc.template import BrainTemplate, HeadTemplate
 
 paths, output, engine = snakemake.input, snakemake.output, snakemake.params.engine
@@ -40,6 +40,8 @@ with (
         output.xfm,
         vectors=True,
     )
+    in_t1w = (anatomy.affine, anatomy.brain, anatomy.tissues, anatomy.grid)
+    write_arrays(brain_slices(anatomy.t1w, *in_t1w), output.brain_picture)
     brain_only = anatomy.t1w * anatomy.brain
     slices = normalisation_slices(brain_only, anatomy.affine, anatomy.normalisation, template)
     write_arrays(slices, output.picture)

@@ -9,13 +9,14 @@ from notears_pfl.report import study_page
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
     findings = study_page.read_findings(inputs, params)
+    set_aside = study_page.read_shown_subjects(inputs, params, findings)
     extras = study_page.read_extras(params.extras, params.settings)
     command = os.environ.get("NOTEARS_PFL_COMMAND", "")
     origin = study_page.read_origin(command, [*inputs.study, *inputs.series], "logs")
     figures = [*inputs.figures, *inputs.networks_drawn, *extras.pictures]
     pictures = study_page.embed_figures(figures, findings)
     with whole_file(output.page) as temporary:
-        page = study_page.study_page(findings, pictures, extras, origin)
+        page = study_page.study_page(findings, pictures, extras, origin, set_aside)
         temporary.write_text(page, encoding="utf-8")
     with whole_file(output.checksums) as temporary:
         lines = [f"{digest}  {path}\n" for path, digest in origin.checksums.items()]

@@ -5,6 +5,7 @@ from pathlib import Path
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table
+from notears_pfl.report.contact_sheet import files_of
 from notears_pfl.report.subject_page import read_subject, subject_page
 
 with rule_log(snakemake.log[0]):
@@ -12,9 +13,9 @@ with rule_log(snakemake.log[0]):
     cohort = read_table(snakemake.input.cohort).set_index("participant_id", drop=False)
     rois = read_table(snakemake.input.rois).set_index("abbreviation", drop=False)
     kinds = [kind for kind in snakemake.input.keys() if kind not in ("cohort", "rois")]  # noqa: SIM118
-    files = zip(*(snakemake.input[kind] for kind in kinds), strict=True)
-    for participant, paths in zip(params.participants, files, strict=True):
-        record = read_subject(cohort.loc[participant], dict(zip(kinds, paths, strict=True)))
+    files = files_of(params.participants, {kind: snakemake.input[kind] for kind in kinds})
+    for participant, paths in files.items():
+        record = read_subject(cohort.loc[participant], paths)
         page = subject_page(record, rois, params.settings, back="../../index.html")
         with whole_file(folder / f"{participant}.html") as temporary:
             temporary.write_text(page, encoding="utf-8")

@@ -58,7 +58,9 @@ def mean_head_in_mni_space() -> tuple[np.ndarray, Grid]:
     fixed = sample_volume(mni, mni_affine, grid.points(), 1).reshape(SHAPE)
     moving, moving_grid = downsample(mean, mean_affine, VOXEL_MM)
     registration = Registration(
-        (fixed, grid), (moving, moving_grid), {"wide": away_mm <= WIDE_MM, "near": away_mm <= NEAR_MM}
+        (fixed, grid),
+        (moving, moving_grid),
+        {"wide": away_mm <= WIDE_MM, "near": away_mm <= NEAR_MM},
     )
     centre = grid.points().mean(axis=1) - moving_grid.points().mean(axis=1)
     start = np.eye(4)

@@ -61,11 +61,11 @@ def nearest_ras(volume: np.ndarray, affine: Floats) -> tuple[np.ndarray, Floats]
         order[world] = axis
         left[world, :], left[:, axis] = -1, -1
     reordered, matrix = np.transpose(volume, order), np.array(affine)[:, [*order, 3]]
-    for world, axis in enumerate(order):
-        if cosines[world, axis] < 0:
-            matrix[:, 3] += (reordered.shape[world] - 1) * matrix[:, world]
-            matrix[:, world] *= -1
-            reordered = np.flip(reordered, axis=world)
+    for end, axis in enumerate(order):
+        if cosines[end, axis] < 0:
+            matrix[:, 3] += (reordered.shape[end] - 1) * matrix[:, end]
+            matrix[:, end] *= -1
+            reordered = np.flip(reordered, axis=end)
     return np.ascontiguousarray(reordered), matrix
 
 

@@ -12,6 +12,7 @@ from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
 from notears_pfl.preproc.cautions import DESCRIBED, LOOKS, unlisted_figures
 from notears_pfl.preproc.resample import Grid
+from notears_pfl.report.contact_sheet import read_card
 from notears_pfl.roi.atlas import labels_at
 
 from .conftest import CLEAN_BOLD, StudyFolder
@@ -32,6 +33,7 @@ FILES = [
     "timeseries/sub-{0}_seg-surrogate116_desc-clean_timeseries.json",
     "preproc/sub-{0}/figures/sub-{0}_space-MNI152_desc-T1w_slices.npz",
     "preproc/sub-{0}/figures/sub-{0}_space-T1w_desc-meanBold_slices.npz",
+    "preproc/sub-{0}/figures/sub-{0}_space-T1w_desc-brain_slices.npz",
 ]
 # Figures between bounds that a good run of the phantom keeps well within.
 FIGURES = {
@@ -97,13 +99,15 @@ def test_figures_of_a_run_follow_from_its_tables(preprocessed_once):
     assert report["mean_dvars_percent"] == pytest.approx(volumes["dvars_percent"][1:].mean())
 
 
-@pytest.mark.parametrize("name", FILES[-2:])
-def test_slices_of_both_registrations_are_small_and_show_the_brain(preprocessed_once, name):
+@pytest.mark.parametrize("name", FILES[-3:])
+def test_slices_of_the_brain_and_both_registrations_are_small_and_show_the_brain(
+    preprocessed_once, name
+):
     path = preprocessed_once.path / "results" / name.format("COIHC001")
 
     with np.load(path) as slices:
         image, outline = slices["axial"].astype(float), slices["axial_outline"]
-    assert path.stat().st_size < 100_000
+    assert path.stat().st_size < 400_000
     outside = np.abs(np.indices(image.shape)[2] - image.shape[2] / 2) > 0.48 * image.shape[2]
     assert image[outline == 2].mean() > 3 * image[outside].mean() + 50
 
@@ -167,6 +171,13 @@ def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preproce
     assert failed["status"] == "failed"
     assert "sub-COIHC001_task-rest_bold.nii.gz: cannot be read as a NIfTI" in failed["reason"]
     assert report_of(preprocessed, "COIHC002")["status"] == "ok"
+    # The T1w image was not damaged: its pictures are still shown.
+    row = {"participant_id": "sub-COIHC001", "site": "COI", "included": False, "not_enrolled": None}
+    row |= {"failure": failed["reason"], "exclusion": f"failed: {failed['reason']}"}
+    paths = [preprocessed.path / "results" / name.format("COIHC001") for name in FILES[-3:]]
+    card = read_card(pd.Series(row), dict(zip(("t1w", "bold", "brain"), paths, strict=True)), "")
+    assert [picture is None for picture in card.pictures.values()] == [False, True, False]
+    assert card.reason == failed["reason"]
 
 
 # Values of every figure that is judged, none of them usual.
@@ -220,6 +231,7 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     preprocessed.run(
         "--rerun-triggers", "mtime", "--",
         "results/cohort/participants.tsv", "results/report/subjects/site-COI",
+        "results/report/contact_sheets/site-COI.html",
     )  # fmt: skip
 
     cohort = read_table(preprocessed.path / "results/cohort/participants.tsv")
@@ -232,4 +244,9 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
             assert word in cautions[f"sub-{subject}"]
             assert any(word in line for line in lines)
     assert cautions.notna().sum() == 2
+    sheet = preprocessed.path / "results/report/contact_sheets/site-COI.html"
+    _, cautioned, others = sheet.read_text().split('<ul class="cards">')
+    assert [f"sub-{subject}" in cautioned for subject in told] == [True, True]
+    assert "703 ml" in cautioned
+    assert cautioned.count("<li") == others.count("<li") == 2
     assert cohort["included"].all()

@@ -44,7 +44,24 @@ def test_every_subject_has_a_page_with_its_registrations(full_run):
     for row in cohort.itertuples():
         folder = full_run.path / f"results/report/subjects/site-{row.site}"
         text = (folder / f"{row.participant_id}.html").read_text()
-        assert text.count("data:image/webp;base64,") == 6
+        assert text.count("data:image/webp;base64,") == 7
+
+
+def test_every_subject_is_on_the_contact_sheet_of_its_site_and_the_index_links_to_it(
+    full_run, page
+):
+    cohort = pd.read_csv(full_run.path / "results/cohort/participants.tsv", sep="\t")
+
+    for site, subjects in cohort.groupby("site"):
+        sheet = full_run.path / f"results/report/contact_sheets/site-{site}.html"
+        text = sheet.read_text()
+        assert f'href="contact_sheets/site-{site}.html"' in page
+        assert text.count("data:image/webp;base64,") == 3 * len(subjects)
+        assert sheet.stat().st_size < 60_000 * len(subjects) + 20_000
+        for name in subjects["participant_id"]:
+            address = f"../subjects/site-{site}/{name}.html"
+            assert text.count(f'<strong><a href="{address}">') == 1
+            assert (sheet.parent / address).is_file()
 
 
 def test_what_was_not_run_is_named_and_not_run(full_run, page):

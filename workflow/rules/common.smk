@@ -41,12 +41,15 @@ def of_all(pattern):
     return lambda _: expand(pattern, subject=PLAN.subjects)
 
 
-def subject_files(wildcards):
-    """Files shown on the pages of a site's subjects, by kind, in the subjects' order."""
-    subjects = PLAN.subjects_at(wildcards.site)
-    return {
-        kind: expand(path, subject=subjects) for kind, path in SUBJECT_FILES.items()
-    }
+def by_kind(patterns):
+    """Files by kind of all subjects, or of those at the rule's site, as an input function."""
+
+    def files(wildcards):
+        site = wildcards.get("site")
+        subjects = PLAN.subjects_at(site) if site else PLAN.subjects
+        return {kind: expand(path, subject=subjects) for kind, path in patterns.items()}
+
+    return files
 
 
 def participants_of(wildcards):

@@ -54,6 +54,7 @@ if PLAN.source.has_anatomy:
             brain="results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
             tissues="results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
             xfm="results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
+            brain_picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-brain_slices.npz",
             picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
             report="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
         log:

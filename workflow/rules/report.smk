@@ -30,10 +30,13 @@ if PLAN.source.has_images:
         "motion": rules.clean_timeseries.input.motion,
         "confounds": rules.clean_timeseries.input.confounds,
     }
+# Slices of the brain mask and of both registrations.
+SLICES = {}
 if PLAN.source.has_anatomy:
-    SUBJECT_FILES |= {
-        "t1w": rules.anatomical.output.picture,
+    SLICES = {
+        "brain": rules.anatomical.output.brain_picture,
         "bold": rules.functional.output.picture,
+        "t1w": rules.anatomical.output.picture,
     }
 
 
@@ -250,7 +253,7 @@ if PLAN.kind == "phantom":
 
 rule report_subjects:
     input:
-        unpack(subject_files),
+        unpack(by_kind(SUBJECT_FILES | SLICES)),
         cohort=rules.cohort.output.participants,
         rois=config["rois"]["table"],
     output:
@@ -281,8 +284,35 @@ rule report_subjects:
         "../../scripts/report_subjects.py"
 
 
+if PLAN.source.has_anatomy:
+
+    rule report_contact_sheet:
+        input:
+            unpack(by_kind(SLICES)),
+            cohort=rules.cohort.output.participants,
+        output:
+            page="results/report/contact_sheets/site-{site}.html",
+        log:
+            "logs/report_contact_sheet/site-{site}.log",
+        benchmark:
+            "logs/report_contact_sheet/site-{site}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
+        conda:
+            "../../envs/report.yaml"
+        params:
+            participants=participants_of,
+            code=code_of("report_contact_sheet"),
+            looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
+        message:
+            "Report: contact sheet of site {wildcards.site}"
+        script:
+            "../../scripts/report_contact_sheet.py"
+
+
 rule report_index:
     input:
+        unpack(by_kind(SLICES)),
         cohort=rules.cohort.output.participants,
         flow=rules.cohort.output.flow,
         table_one=rules.cohort.output.table_one,
@@ -321,6 +351,11 @@ rule report_index:
             kind=("brain", "circle", "matrix"),
         ),
         pages=expand(rules.report_subjects.output.pages, site=PLAN.processed_sites),
+        sheets=(
+            expand(rules.report_contact_sheet.output.page, site=PLAN.processed_sites)
+            if PLAN.source.has_anatomy
+            else []
+        ),
         study=[
             config["sites"],
             config["rois"]["table"],

@@ -217,6 +217,14 @@ def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
         np.savez_compressed(temporary, **arrays)
 
 
+def read_arrays(path: str | Path) -> dict[str, np.ndarray] | None:
+    """Read the arrays of an NPZ by name; None if the file is empty because its subject failed."""
+    if not Path(path).stat().st_size:
+        return None
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
 def _chunks(path: str | Path) -> Iterator[bytes]:
     """Read a file piece by piece, so that errors of reading are not taken for errors of writing."""
     with blaming_the_machine(path, "read"), open(path, "rb") as file:

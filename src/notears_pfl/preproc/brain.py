@@ -37,7 +37,7 @@ BACKGROUND, HEAD = 0.05, 0.1
 HEAD_HEIGHT_MM = 150.0
 # Intensities above this percentile of the head are fat and vessels: clip them.
 BRIGHTEST = 98
-# Voxels of the affine registration; of the warp: these, or twice the image's own up to the affine's.
+# Voxels of the affine registration; of the warp: these, or twice the image's own up to those.
 AFFINE_MM, WARP_MM, WARP_FACTOR = 4.0, 3.0, 2.0
 WARP_ITERATIONS, WARP_SMOOTHING = (80, 50, 15), (3.0, 1.0)
 # How far around the brain the heads must match, mm: to bring them together, to match them exactly.
@@ -53,7 +53,7 @@ GROWTH_MM = 3.0
 BRIDGE_MM, DEEP_MM = 2.5, 8.0
 # Sulci narrower than twice this are closed; margin for voxels lost to partial volume, mm.
 CLOSING_MM, MARGIN_MM = 8.0, 2.0
-# The corrected mask's volume over the template's; beyond, the correction failed: the latter is used.
+# The corrected mask's volume over the template's. Beyond, the correction failed and is not used.
 PLAUSIBLE_SHARE = (0.7, 1.3)
 
 
@@ -123,10 +123,10 @@ def find_brain(t1w: Floats, affine: Floats, template: HeadTemplate) -> Brain:
     depth_mm = _carried_depth(warp, grid, template)
     carried = depth_mm > 0
     corrected = _corrected_surface(volume, depth_mm, grid.voxel_mm)
-    share = np.count_nonzero(corrected) / max(np.count_nonzero(carried), 1)
+    share = float(corrected.sum() / max(int(carried.sum()), 1))
     low, high = PLAUSIBLE_SHARE
     found = corrected if low < share < high else carried
-    figures = {"head_agreement": round(agreement, 4), "surface_correction": round(float(share), 4)}
+    figures = {"head_agreement": round(agreement, 4), "surface_correction": round(share, 4)}
     return Brain(_on_grid(found, grid, t1w.shape, affine), start, figures)
 
 
@@ -208,9 +208,7 @@ def _clipped(head: Floats) -> Floats:
     return np.asarray(np.clip(head, 0, brightest) / brightest, dtype=np.float32)
 
 
-def _warp_head(
-    t1w: Floats, affine: Floats, template: HeadTemplate, start: Floats
-) -> Normalisation:
+def _warp_head(t1w: Floats, affine: Floats, template: HeadTemplate, start: Floats) -> Normalisation:
     working_mm = float(np.clip(WARP_FACTOR * mean_edge_mm(affine), WARP_MM, AFFINE_MM))
     fixed, fixed_grid = downsample(template.t1w, template.affine, working_mm)
     near = _on_template(template, fixed_grid) > -NEAR_MM

@@ -47,9 +47,9 @@ class Look:
         return f"{self.low:g} to {self.high:g}"
 
 
-# Usual ranges: from 54 real heads with skull (nine sources, 0.5 to 6 mm, young and old), four brains
-# that came stripped, four real pairs of BOLD and T1w, 130 pairs of different persons, and the
-# phantom. ``cohort.limits`` excludes farther out.
+# Usual ranges: from 54 real heads with skull (nine sources, 0.5 to 6 mm, young and old), four
+# brains that came stripped, four pairs of BOLD and T1w of the same person, 150 pairs of different
+# persons, and the phantom. ``cohort.limits`` excludes farther out.
 LOOKS = {
     "brain_ml": Look("The brain has {value} ml", 1150, 2400, ".0f"),
     "head_agreement": Look(
@@ -131,4 +131,3 @@ def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:
 def unlisted_figures(report: Mapping[str, Any]) -> list[str]:
     """Names in a report that this module does not list: figures that nobody would judge."""
     return [name for name in report if name not in {*LOOKS, *DESCRIBED, *TEXTS}]
-

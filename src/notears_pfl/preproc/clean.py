@@ -61,8 +61,8 @@ def check_coverage(coverage: Floats, names: list[str], minimum: float) -> None:
     if low:
         msg = (
             f"{len(low)} of {len(names)} ROIs have less than {minimum:.0%} of their voxels in the "
-            f"field of view and with signal: {', '.join(low)}. Lower rois.min_coverage, deselect these ROIs or "
-            "leave this subject out."
+            f"field of view and with signal: {', '.join(low)}. Lower rois.min_coverage, deselect "
+            "these ROIs or leave this subject out."
         )
         raise SignalError(msg)
 

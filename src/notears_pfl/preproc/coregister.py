@@ -138,14 +138,12 @@ class _Boundary:
         self.centre = points.mean(axis=1, keepdims=True) if points.size else np.zeros((3, 1))
 
     def contrast(self, matrix: Floats, sides: Floats) -> Floats:
-        """Contrast in per cent (n,) between ``sides`` (3, 2, n); NaN out of view or without signal."""
+        """Contrast in per cent (n,) between ``sides`` (3, 2, n); NaN where there is no signal."""
         voxels = transform(self.to_voxel @ matrix, sides)
         upper = np.array(self.coefficients.shape)[:, None, None] - 1.0
         in_view = np.all((voxels >= 0) & (voxels <= upper), axis=(0, 1))
         contrast = np.full(in_view.shape, np.nan)
-        white, grey = map_coordinates(
-            self.coefficients, voxels[..., in_view], prefilter=False
-        )
+        white, grey = map_coordinates(self.coefficients, voxels[..., in_view], prefilter=False)
         if white.size:
             least = DROPOUT * np.median(np.concatenate([white, grey]))
             seen = (white > least) & (grey > least)
@@ -210,9 +208,7 @@ def _mutual_information(
     fixed, fixed_grid = downsample(tissues, grid.affine, options.working_mm)
     moving = downsample(mean_bold, bold_affine, options.working_mm)
     outside_mm = distance_transform_edt(fixed < 0.1, sampling=fixed_grid.voxel_mm)
-    registration = Registration(
-        (fixed, fixed_grid), moving, {"rim": outside_mm <= options.rim_mm}
-    )
+    registration = Registration((fixed, fixed_grid), moving, {"rim": outside_mm <= options.rim_mm})
     by_centre = np.eye(4)
     by_centre[:3, 3] = _centre(_bright(moving[0]), moving[1]) - _centre(fixed, fixed_grid)
     return [

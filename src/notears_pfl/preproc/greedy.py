@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import SimpleITK
+from numpy.typing import NDArray
 from picsl_greedy import Greedy3D
 
 from notears_pfl.geometry import Floats, transform
@@ -30,7 +31,7 @@ class Registration:
         self,
         fixed: tuple[Floats, Grid],
         moving: tuple[Floats, Grid],
-        masks: Mapping[str, Floats] | None = None,
+        masks: Mapping[str, NDArray[Any]] | None = None,
     ):
         self.grid = fixed[1]
         self.images = {"fixed": itk_image(*fixed), "moving": itk_image(*moving)}
@@ -105,7 +106,7 @@ class Registration:
         return greedy["found"]
 
 
-def itk_image(array: Floats, grid: Grid) -> SimpleITK.Image:
+def itk_image(array: NDArray[Any], grid: Grid) -> SimpleITK.Image:
     """Make an image as ITK wants it: axes reversed, LPS+ coordinates."""
     image = SimpleITK.GetImageFromArray(np.asarray(array, dtype=np.float32).transpose())
     lps = LPS @ grid.affine

@@ -94,7 +94,9 @@ def template_agreement(
 def smallest_jacobian(normalisation: Normalisation, template: BrainTemplate) -> float:
     """Smallest Jacobian determinant within the template's brain, relative to the affine's."""
     inside = _in_brain(normalisation, template)
-    relative = normalisation.jacobian().ravel()[inside] / np.linalg.det(normalisation.affine[:3, :3])
+    relative = normalisation.jacobian().ravel()[inside] / np.linalg.det(
+        normalisation.affine[:3, :3]
+    )
     return round(float(relative.min()), 3)
 
 

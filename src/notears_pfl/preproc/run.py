@@ -110,8 +110,9 @@ class Run:
 
     ``series`` (volumes, n) are the signals of the voxels ``near`` (x, y, z) the brain, in C order.
     On the same ``grid``, ``covered`` (x, y, z) marks voxels in the field of view of every volume
-    and with signal, ``dropout`` those of the brain that are in view but without signal, ``brain`` is the template's mask, and ``tissues`` (3, x, y, z) are the subject's cerebrospinal
-    fluid, grey and white matter. ``mean`` (x, y, z) is the mean image in BOLD space, ``affine``
+    and with signal, ``dropout`` those of the brain that are in view but without signal, ``brain``
+    is the template's mask, and ``tissues`` (3, x, y, z) are the subject's cerebrospinal fluid, grey
+    and white matter. ``mean`` (x, y, z) is the mean image in BOLD space, ``affine``
     its affine and ``centre_mm`` the centre of its field of view.
     """
 

@@ -17,12 +17,18 @@ from notears_pfl.report.page_parts import Caption, Picture, Section
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def embed_picture(png: str | Path | IO[bytes], name: str, caption: Caption) -> Picture:
-    """Read a figure as a data URL; lossless WebP takes a third of the bytes of PNG."""
+def embed_picture(
+    png: str | Path | IO[bytes], name: str, caption: Caption, quality: int | None = None
+) -> Picture:
+    """Read a figure as a data URL; lossless WebP takes a third of the bytes of PNG.
+
+    With a ``quality`` up to 100 it is lossy, for pictures of images.
+    """
     with Image.open(png) as image:
         width, height = image.size
         coded = io.BytesIO()
-        image.convert("RGB").save(coded, "WEBP", lossless=True, quality=40, method=1)
+        lossless = quality is None
+        image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 40, method=1)
     source = "data:image/webp;base64," + base64.b64encode(coded.getvalue()).decode("ascii")
     return Picture(name, caption, source, width, height)
 

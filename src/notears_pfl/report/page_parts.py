@@ -62,6 +62,36 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class SubjectCard:
+    """A subject at a glance: its status with the reason, its cautions and small pictures.
+
+    ``address`` is empty if the subject has no page. ``pictures`` are by title; None where there is
+    no picture.
+    """
+
+    participant: str
+    address: str
+    status: str
+    reason: str
+    cautions: str
+    pictures: Mapping[str, Picture | None]
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Subjects that failed or were excluded by a quality limit, and the contact sheets of all.
+
+    ``cards`` are those of the first subjects out of ``n``; ``sheets`` are addresses by site,
+    ``outlines`` the colours and names of the outlines.
+    """
+
+    cards: Sequence[SubjectCard]
+    n: int
+    sheets: Mapping[str, str]
+    outlines: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
 class Column:
     """Title of a column, and whether it holds numbers (aligned right)."""
 

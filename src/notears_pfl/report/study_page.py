@@ -14,9 +14,11 @@ from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
+from notears_pfl.report.contact_sheet import files_of, read_set_aside
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture, index_page
-from notears_pfl.report.page_parts import Caption, Picture
+from notears_pfl.report.page_parts import Caption, Picture, SetAside
+from notears_pfl.report.registration_drawing import REGISTRATIONS
 from notears_pfl.report.sections import method_comparison, nodes, phantom_truth, subject_quality
 from notears_pfl.report.sections.cohort_flow import cohort_captions, cohort_section
 from notears_pfl.report.sections.glance import glance_section
@@ -207,8 +209,20 @@ def _figure_name(path: str) -> str:
     return stem.replace("figure_", "simulation_") if "simulate" in Path(path).parts else stem
 
 
+def read_shown_subjects(inputs: Any, params: Any, findings: Findings) -> SetAside | None:
+    """Read the pictures of subjects that were set aside; None if no images were preprocessed."""
+    if not inputs.get("sheets"):
+        return None
+    files = files_of(params.participants, {kind: inputs[kind] for kind in REGISTRATIONS})
+    return read_set_aside(findings.cohort, files, inputs.sheets)
+
+
 def study_page(
-    findings: Findings, pictures: Mapping[str, Picture], extras: Extras, origin: Origin
+    findings: Findings,
+    pictures: Mapping[str, Picture],
+    extras: Extras,
+    origin: Origin,
+    set_aside: SetAside | None = None,
 ) -> str:
     """Write the page, with the sections in reading order."""
     patients, controls = findings.groups
@@ -221,7 +235,7 @@ def study_page(
     sections = [
         glance_section(findings),
         cohort_section(findings, pictures),
-        quality_section(findings, pictures),
+        quality_section(findings, pictures, set_aside),
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
         comparison_section(

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.signal import periodogram
 
+from notears_pfl.io.images import read_arrays
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
 from notears_pfl.report.figure_style import (
@@ -21,24 +22,29 @@ from notears_pfl.report.figure_style import (
     INK,
     ORANGE,
     RC,
-    SKY,
     VERMILION,
     lobe_colours,
     save_figure,
 )
 from notears_pfl.report.page import embed_picture, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
+from notears_pfl.report.registration_drawing import REGISTRATIONS, registration_figure
 from notears_pfl.report.sections.subject_quality import FIGURES
 
 # Framewise displacement above which a volume counts as moved, mm; as in the quality measures.
 MOVED_MM = 0.5
-PLANES = ("axial", "coronal", "sagittal")
 NOT_PROCESSED = "Not available: this step was done before the data entered the study."
+NOT_REACHED = "No picture: processing failed before the end of this step."
+# WebP quality of pictures of images; lossless they would take three times as much.
+QUALITY = 85
 
 
 @dataclass(frozen=True)
 class SubjectRecord:
-    """What is known about a subject; parts that the study does not have are None."""
+    """What is known about a subject; parts that the study does not have are None.
+
+    ``slices`` are by kind, as in ``REGISTRATIONS``; a subject that failed may have some of them.
+    """
 
     row: pd.Series
     report: Mapping[str, Any]
@@ -46,12 +52,11 @@ class SubjectRecord:
     clean: pd.DataFrame | None = None
     motion: pd.DataFrame | None = None
     confounds: pd.DataFrame | None = None
-    t1w_slices: Mapping[str, Any] | None = None
-    bold_slices: Mapping[str, Any] | None = None
+    slices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
-    """Read a subject's files; those of a failed subject are empty and are not read."""
+    """Read a subject's files; those of steps that failed are empty and are not read."""
     report = read_sidecar(files["report"])
     usable = {
         kind: path
@@ -63,10 +68,9 @@ def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
         for kind in ("raw", "clean", "motion", "confounds")
         if kind in usable
     }
-    for kind in ("t1w", "bold"):
-        if kind in usable:
-            parts[f"{kind}_slices"] = dict(np.load(usable[kind]))
-    return SubjectRecord(row=row, report=report, **parts)
+    slices = {kind: read_arrays(files[kind]) for kind in REGISTRATIONS if kind in files}
+    shown = {kind: found for kind, found in slices.items() if found is not None}
+    return SubjectRecord(row=row, report=report, slices=shown, **parts)
 
 
 def subject_page(
@@ -111,10 +115,12 @@ def _parts(
 ) -> dict[str, Picture | str]:
     """Figure of each part, or why there is none."""
     name = record.row["participant_id"]
+    parts = _registrations(record)
     if record.report["status"] == "failed":
-        return {"All figures": "Processing failed; no figures are available."}
+        if not record.slices:
+            return {"All figures": "Processing failed; no figures are available."}
+        return parts
     tr = record.report.get("repetition_time") or 1.0
-    parts: dict[str, Picture | str] = {}
     parts["Head motion"] = (
         _picture(
             movement_figure(record.motion, record.confounds, tr),
@@ -143,19 +149,6 @@ def _parts(
         f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."
         + ("" if "repetition_time" in record.report else " TR unknown: frequency per volume."),
     )
-    for title, slices, of in (
-        ("Registration of BOLD to T1w", record.bold_slices, "mean BOLD image in T1w space"),
-        ("Registration of T1w to MNI", record.t1w_slices, "T1w brain in MNI space"),
-    ):
-        parts[title] = (
-            _picture(
-                registration_figure(slices),
-                f"{of} of {name} with outlines",
-                f"The {of}; outlines are from the image it was registered to. Positions in mm.",
-            )
-            if slices is not None
-            else NOT_PROCESSED
-        )
     coverage = record.report.get("coverage")
     parts["Coverage"] = (
         _picture(
@@ -171,10 +164,29 @@ def _parts(
     return parts
 
 
-def _picture(figure: Figure, alt: str, caption: str) -> Picture:
+def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
+    """Slices of the brain mask and both registrations, or why there are none."""
+    failed = record.report["status"] == "failed"
+    parts: dict[str, Picture | str] = {}
+    for kind, shown in REGISTRATIONS.items():
+        parts[shown.title] = (
+            _picture(
+                registration_figure(record.slices[kind]),
+                f"{shown.image} of {record.row['participant_id']} with outlines",
+                f"The {shown.image}; outlines of {shown.outlines}. {shown.right} The subject's "
+                "left is on the left. Positions in mm.",
+                QUALITY,
+            )
+            if kind in record.slices
+            else (NOT_REACHED if failed else NOT_PROCESSED)
+        )
+    return parts
+
+
+def _picture(figure: Figure, alt: str, caption: str, quality: int | None = None) -> Picture:
     buffer = io.BytesIO()
     save_figure(figure, buffer)
-    return embed_picture(buffer, "", Caption(alt, caption))
+    return embed_picture(buffer, "", Caption(alt, caption), quality)
 
 
 def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) -> Figure:
@@ -324,30 +336,3 @@ def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> F
         axis.set_ylim(0, 1.05)
         figure.legend(ncols=3, fontsize=7, loc="outside upper right")
     return figure  # fmt: skip
-
-
-def registration_figure(slices: Mapping[str, Any]) -> Figure:
-    """Draw slices of a registered image with outlines of the image that it was registered to.
-
-    ``slices`` holds, for each plane, the image (slices, rows, columns), ``<plane>_outline``
-    (1 brain, 2 white matter) and ``<plane>_mm``.
-    """
-    colours = mpl.colors.ListedColormap([ORANGE, SKY])
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(9, 1.9))
-        axes = figure.subplots(1, sum(len(slices[plane]) for plane in PLANES))
-        shown = ((plane, k) for plane in PLANES for k in range(len(slices[plane])))
-        for axis, (plane, k) in zip(axes, shown, strict=True):
-            axis.imshow(slices[plane][k], cmap="gray", vmin=0, vmax=255)
-            outline = np.ma.masked_equal(slices[f"{plane}_outline"][k], 0)
-            axis.imshow(outline, cmap=colours, vmin=1, vmax=2, interpolation="nearest")
-            axis.set_title(
-                f"{'zyx'[PLANES.index(plane)]} = {slices[f'{plane}_mm'][k]:.0f}", fontsize=7
-            )
-            axis.set_axis_off()
-        handles = [
-            mpl.patches.Patch(color=ORANGE, label="outline of the brain"),
-            mpl.patches.Patch(color=SKY, label="outline of white matter"),
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7)
-    return figure

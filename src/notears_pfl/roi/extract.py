@@ -97,7 +97,8 @@ def roi_signals(
     labels = labels_at(*atlas, points).reshape(run.near.shape)
     codes = list(range(1, n_rois + 1))
     means = roi_means(run.series, run.near, labels, codes, run.covered, smoother)
-    return means, *(roi_coverage(labels, codes, mask) for mask in (run.covered, run.dropout))
+    coverage, dropout = (roi_coverage(labels, codes, mask) for mask in (run.covered, run.dropout))
+    return means, coverage, dropout
 
 
 def roi_coverage(

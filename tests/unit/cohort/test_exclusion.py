@@ -70,7 +70,9 @@ def test_every_limit_excludes_and_lies_beyond_the_range_that_is_usual():
 
 
 def test_the_limits_are_those_of_the_configuration():
-    config = yaml.safe_load((Path(__file__).parents[3] / "config/config.yaml").read_text())["cohort"]["limits"]
+    config = yaml.safe_load((Path(__file__).parents[3] / "config/config.yaml").read_text())[
+        "cohort"
+    ]["limits"]
     required = {key: config[key] for key in ("max_mean_fd_mm", "max_share_fd_above", "min_volumes")}
 
     assert asdict(Limits(**required)) == config

@@ -12,6 +12,7 @@ import pytest
 
 from notears_pfl.errors import ImageError
 from notears_pfl.io.images import (
+    read_arrays,
     read_bare_image,
     read_image,
     read_volume,
@@ -180,11 +181,17 @@ def test_arrays_come_back_with_their_names_and_types(tmp_path):
 
     write_arrays(arrays, tmp_path / "slices.npz")
 
-    with np.load(tmp_path / "slices.npz") as found:
-        assert set(found) == set(arrays)
-        for name, array in arrays.items():
-            assert found[name].dtype == array.dtype
-            np.testing.assert_array_equal(found[name], array)
+    found = read_arrays(tmp_path / "slices.npz")
+    assert set(found) == set(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_the_empty_file_of_a_failed_subject_has_no_arrays(tmp_path):
+    (tmp_path / "slices.npz").touch()
+
+    assert read_arrays(tmp_path / "slices.npz") is None
 
 
 def test_the_same_arrays_give_the_same_bytes(tmp_path):

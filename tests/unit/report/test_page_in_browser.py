@@ -4,24 +4,32 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from notears_pfl.report.contact_sheet import contact_sheet, read_set_aside
 from notears_pfl.report.study_page import Extras, study_page
 
-from .toy import blank_pictures, toy_findings, toy_origin
+from .toy import blank_pictures, toy_findings, toy_origin, write_toy_slices
 
 N_SUBJECTS = 713
 
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    """Write the page of a study of 714 subjects."""
-    findings = toy_findings(n_per_cell=119)
-    text = study_page(findings, blank_pictures(findings), Extras(), toy_origin())
-    path = tmp_path_factory.mktemp("page") / "index.html"
+    """Write the page of a study of 714 subjects, and a contact sheet beside it."""
+    findings, folder = toy_findings(n_per_cell=119), tmp_path_factory.mktemp("page")
+    cohort = findings.cohort
+    files = write_toy_slices(folder, cohort[~cohort["included"]])
+    aside = read_set_aside(cohort, files, ["contact_sheets/site-HUH.html"])
+    text = study_page(findings, blank_pictures(findings), Extras(), toy_origin(), aside)
+    path = folder / "index.html"
     path.write_text(text, encoding="utf-8")
+    sheet = folder / "contact_sheets/site-HUH.html"
+    sheet.parent.mkdir()
+    shown = cohort.assign(cautions="The brain has 703 ml.")
+    sheet.write_text(contact_sheet("HUH", shown, files, "../"), encoding="utf-8")
     return path
 
 
-def open_page(chromium, path, width):
+def open_page(chromium, path, width, ready="body[data-ready]"):
     """Open a page; give it with everything that it complained of or asked the network for."""
     page = chromium.new_page(viewport={"width": width, "height": 800})
     complaints = []
@@ -29,7 +37,7 @@ def open_page(chromium, path, width):
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: complaints.append(request.url) if is_network(request) else 0)
     page.goto(path.as_uri())
-    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    page.wait_for_selector(ready, timeout=120_000)
     return page, complaints
 
 
@@ -129,19 +137,36 @@ def test_a_reason_with_markup_is_shown_as_text(page):
     assert "only 4 volumes <b>" in page.locator("#cohort").inner_text()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_serious_problem_of_accessibility_is_found(chromium, page_file, width):
-    page, _ = open_page(chromium, page_file, width)
-
+def serious_problems(page):
+    """Find problems of accessibility, and close the page."""
     found = Axe().run(page).response["violations"]
-
     page.close()
-    serious = [
+    return [
         (problem["id"], problem["nodes"][0]["html"])
         for problem in found
         if problem["impact"] in ("serious", "critical")
     ]
-    assert serious == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_serious_problem_of_accessibility_is_found(chromium, page_file, width):
+    page, _ = open_page(chromium, page_file, width)
+
+    assert serious_problems(page) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_contact_sheet_is_quiet_accessible_and_fits_a_phone(chromium, page_file, width):
+    sheet = page_file.parent / "contact_sheets/site-HUH.html"
+    page, complaints = open_page(chromium, sheet, width, ready=".cards")
+
+    widths = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    n_cards = page.locator(".cards > li").count()
+
+    assert n_cards == 238
+    assert widths[0] <= widths[1]
+    assert complaints == []
+    assert serious_problems(page) == []
 
 
 def test_a_phone_scrolls_down_and_never_sideways(chromium, page_file):

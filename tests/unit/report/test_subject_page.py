@@ -1,10 +1,14 @@
 """The page of a subject says what to look at."""
 
+import json
+
 import pandas as pd
 
-from notears_pfl.report.subject_page import SubjectRecord, subject_page
+from notears_pfl.report.subject_page import SubjectRecord, read_subject, subject_page
 
-from .toy import toy_cohort, toy_rois
+from .toy import toy_cohort, toy_rois, toy_slices, write_toy_slices
+
+SETTINGS = {"band_hz": None, "min_coverage": 0.5}
 
 
 def test_a_step_that_did_not_converge_stands_on_the_subjects_page(rng):
@@ -12,11 +16,47 @@ def test_a_step_that_did_not_converge_stands_on_the_subjects_page(rng):
     raw = pd.DataFrame(rng.normal(size=(40, 4)), columns=rois.index)
     caution = "The registration of BOLD to T1w did not converge: look at the subject's figures."
     report = {"status": "ok", "cautions": [caution]}
-    settings = {"band_hz": None, "min_coverage": 0.5}
 
     record = SubjectRecord(toy_cohort().iloc[0], report, raw=raw)
-    page = subject_page(record, rois, settings, back="index.html")
+    page = subject_page(record, rois, SETTINGS, back="index.html")
 
     assert "BOLD to T1w did not converge" in page
     assert "BOLD–T1w agreement" in page
     assert page.count("⚑") == 1
+
+
+def test_brain_bold_and_template_are_shown_first_and_in_this_order(rng):
+    rois = toy_rois().iloc[:4]
+    raw = pd.DataFrame(rng.normal(size=(40, 4)), columns=rois.index)
+    slices = {kind: toy_slices() for kind in ("t1w", "brain", "bold")}
+
+    record = SubjectRecord(toy_cohort().iloc[0], {"status": "ok"}, raw=raw, slices=slices)
+    page = subject_page(record, rois, SETTINGS, back="index.html")
+
+    titles = ("Brain mask", "Registration of BOLD to T1w", "Registration of T1w to MNI", "Carpet")
+    places = [page.index(f"<h2>{title}</h2>") for title in titles]
+    assert places == sorted(places)
+    assert page.count("data:image/webp") == 5
+
+
+def test_the_page_of_a_failed_subject_shows_the_pictures_of_the_steps_before(tmp_path):
+    cohort = toy_cohort()
+    row = cohort.iloc[-1]
+    files = write_toy_slices(tmp_path, cohort)[row["participant_id"]]
+    files["report"] = str(tmp_path / "report.json")
+    (tmp_path / "report.json").write_text(json.dumps({"status": "failed", "reason": "4 volumes"}))
+
+    page = subject_page(read_subject(row, files), toy_rois(), SETTINGS, back="index.html")
+
+    assert "only 4 volumes" in page
+    assert page.count("data:image/webp") == 2
+    bold = page.split("<h2>Registration of BOLD to T1w</h2>")[1].split("<h2>")[0]
+    assert "No picture: processing failed" in bold
+
+
+def test_the_page_of_a_subject_that_failed_at_once_has_no_figures(tmp_path):
+    row, report = toy_cohort().iloc[-1], {"status": "failed", "reason": "4 volumes"}
+
+    page = subject_page(SubjectRecord(row, report), toy_rois(), SETTINGS, back="index.html")
+
+    assert "Processing failed; no figures are available." in page

@@ -14,8 +14,10 @@ from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
 from notears_pfl.cohort.table_one import flow_table, table_one
+from notears_pfl.io.images import write_arrays
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture
+from notears_pfl.report.registration_drawing import REGISTRATIONS
 from notears_pfl.report.sections.run_provenance import Origin
 from notears_pfl.report.study_page import figure_captions
 
@@ -189,6 +191,34 @@ def blank_pictures(findings):
     Image.new("RGB", (1, 1), "grey").save(pixel, "PNG")
     captions = figure_captions(findings)
     return {name: embed_picture(pixel, name, captions[name]) for name in names}
+
+
+def toy_slices():
+    """Give slices that are bright on the left (sagittal ones: at the back), with outlines."""
+    slices = {}
+    for plane, shape in (
+        ("axial", (3, 21, 17)),
+        ("coronal", (3, 18, 17)),
+        ("sagittal", (3, 18, 21)),
+    ):
+        image, outline = np.full(shape, 40, np.uint8), np.zeros(shape, np.uint8)
+        image[:, :, : shape[2] // 2] = 200
+        outline[:, 2, 3:-3], outline[:, 8, 5:-5] = 1, 2
+        slices |= {plane: image, f"{plane}_outline": outline, f"{plane}_mm": np.array([-9.0, 0, 9])}
+    return slices
+
+
+def write_toy_slices(folder, cohort):
+    """Write the slices of all subjects as a run leaves them: empty from the step that failed on."""
+    files = {}
+    for name, failure in zip(cohort["participant_id"], cohort["failure"], strict=True):
+        files[name] = {kind: str(folder / f"{name}_{kind}.npz") for kind in REGISTRATIONS}
+        for kind, path in files[name].items():
+            if failure and kind == "bold":
+                Path(path).touch()
+            else:
+                write_arrays(toy_slices(), path)
+    return files
 
 
 def toy_origin():

@@ -31,6 +31,8 @@ MOTION_PANELS = {
     "mean_fd_mm": ("mean framewise displacement, mm", ("max_mean_fd_mm",)),
     "share_fd_above": ("share of volumes above 0.5 mm", ("max_share_fd_above",)),
 }
+# Kinds of reasons that are about the study's design, not about a subject's data.
+NOT_QUALITY = IN_NO_GROUP, LACKS_GROUP = "in neither group", "site lacks one of the groups"
 CAPTIONS = {
     "cohort_flow": Caption(
         "Flow of subjects from the participants table to discovery and validation, by group",
@@ -130,9 +132,9 @@ def reason_kind(reason: str) -> str:
     if first.startswith("failed"):
         return "processing failed"
     if first.startswith("group "):
-        return "in neither group"
+        return IN_NO_GROUP
     if first.startswith("site "):
-        return "site lacks one of the groups"
+        return LACKS_GROUP
     return first.split(":")[0]
 
 

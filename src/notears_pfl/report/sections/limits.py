@@ -77,8 +77,8 @@ def _distortion(findings: Findings) -> str:
     by_whom = (
         "This report cannot tell whether fMRIPrep corrected distortion; see its own."
         if findings.kind == "fmriprep"
-        else "No correction for distortion of the BOLD images was applied: near the sinuses and ear "
-        "canals they may be millimetres off."
+        else "No correction for distortion of the BOLD images was applied: near the sinuses and "
+        "ear canals they may be millimetres off."
     )
     exposed = findings.rois.index[findings.rois["lobe"].isin(EXPOSED_LOBES)]
     included = findings.cohort.loc[findings.cohort["included"].astype(bool), "participant_id"]

@@ -16,6 +16,7 @@ from notears_pfl.report.page_parts import (
     PageTable,
     Picture,
     Section,
+    SetAside,
     cell,
     link,
 )
@@ -97,8 +98,13 @@ def quality_figure(
     return figure
 
 
-def quality_section(findings: Findings, pictures: Mapping[str, Picture]) -> Section:
-    """Show every subject, in the order of the participants table."""
+def quality_section(
+    findings: Findings, pictures: Mapping[str, Picture], set_aside: SetAside | None = None
+) -> Section:
+    """Show every subject, in the order of the participants table.
+
+    Pictures of the subjects that were ``set_aside`` come first, if the study has images.
+    """
     cohort = findings.cohort
     shown = [name for name in FIGURES if name in cohort and cohort[name].notna().any()]
     flags = {name: _flags(findings, name) for name in shown}
@@ -116,6 +122,7 @@ def quality_section(findings: Findings, pictures: Mapping[str, Picture]) -> Sect
             "preprocessed_images": findings.preprocessed_images,
             "far": FAR,
             "fewest": FEWEST,
+            "set_aside": set_aside,
         },
     )
 

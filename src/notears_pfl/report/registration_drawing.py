@@ -1,0 +1,105 @@
+"""Draw slices with outlines: the figures of a subject's page, and thumbnails of many subjects."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from PIL import Image
+from scipy.ndimage import maximum_filter
+
+from notears_pfl.report.figure_style import RC, VERMILION, YELLOW
+from notears_pfl.report.page import embed_picture
+from notears_pfl.report.page_parts import Caption, Picture
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What slices show: titles of figure and thumbnail, image, outlines, and how good ones look."""
+
+    title: str
+    short: str
+    image: str
+    outlines: str
+    right: str
+
+
+# By kind, in the order in which they are judged.
+REGISTRATIONS = {
+    "brain": Shown(
+        "Brain mask", "brain", "T1w head", "the brain mask and of white matter",
+        "The outline should follow the brain's surface, without skull or eyes and without gaps.",
+    ),
+    "bold": Shown(
+        "Registration of BOLD to T1w", "BOLD to T1w", "mean BOLD image in T1w space",
+        "the T1w image's brain and white matter",
+        "White matter is darker than grey matter; its outline should follow that edge.",
+    ),
+    "t1w": Shown(
+        "Registration of T1w to MNI", "T1w to MNI", "T1w brain in MNI space",
+        "the template's brain and white matter",
+        "Both outlines, and the ventricles, should match the subject's.",
+    ),
+}  # fmt: skip
+PLANES = ("axial", "coronal", "sagittal")
+# Colours of the outlines with the values 1 and 2: the first stands out from dark skull, the second
+# from light grey white matter, even in a small picture.
+OUTLINES = ((YELLOW, "outline of the brain"), (VERMILION, "outline of white matter"))
+# Slices of a thumbnail: the plane, and the place among its slices.
+THUMBNAIL = (("axial", 1), ("sagittal", 1))
+# Pages show thumbnails at about half their size, where an outline of one pixel would fade.
+THICKNESS = 2
+# WebP quality at which outlines stay sharp and the three thumbnails of a subject take 50 kB.
+QUALITY = 70
+
+Slices = Mapping[str, Any]
+
+
+def overlay(slices: Slices, plane: str, k: int, thickness: int = 1) -> NDArray[np.uint8]:
+    """Colour the outlines of slice ``k`` of a plane (rows, columns, 3); thicken the brain's.
+
+    ``slices`` holds, for each plane, the image (slices, rows, columns), ``<plane>_outline``
+    (1 brain, 2 white matter) and ``<plane>_mm``.
+    """
+    drawn = np.repeat(slices[plane][k][..., None], 3, axis=2)
+    outline = slices[f"{plane}_outline"][k]
+    brain, white = (np.rint(255 * np.array(to_rgb(colour))) for colour, _ in OUTLINES)
+    drawn[outline == 2] = white
+    drawn[maximum_filter(outline == 1, thickness)] = brain
+    return np.asarray(drawn, dtype=np.uint8)
+
+
+def registration_figure(slices: Slices) -> Figure:
+    """Draw all slices with outlines, large enough to follow an outline; the legend comes last."""
+    shown = [(plane, k) for plane in PLANES for k in range(len(slices[plane]))]
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 3.9))
+        axes = figure.subplots(2, len(shown) // 2 + 1).ravel()
+        for axis in axes:
+            axis.set_axis_off()
+            axis.set_anchor("N")
+        for axis, (plane, k) in zip(axes, shown, strict=False):
+            axis.imshow(overlay(slices, plane, k))
+            where = slices[f"{plane}_mm"][k]
+            axis.set_title(f"{'zyx'[PLANES.index(plane)]} = {where:.0f}", fontsize=7)
+        handles = [mpl.patches.Patch(color=colour, label=name) for colour, name in OUTLINES]
+        axes[-1].legend(handles=handles, loc="center", fontsize=8)
+    return figure
+
+
+def thumbnail(slices: Slices, caption: Caption) -> Picture:
+    """Embed an axial and a sagittal slice, side by side on black."""
+    parts = [overlay(slices, plane, k, THICKNESS) for plane, k in THUMBNAIL]
+    height = max(len(part) for part in parts)
+    rows = [
+        np.pad(part, (((height - len(part)) // 2, (height - len(part) + 1) // 2), (0, 0), (0, 0)))
+        for part in parts
+    ]
+    png = io.BytesIO()
+    Image.fromarray(np.hstack(rows)).save(png, "PNG")
+    return embed_picture(png, "", caption, quality=QUALITY)
