@@ -54,8 +54,8 @@ OUTLINES = ((YELLOW, "outline of the brain"), (VERMILION, "outline of white matt
 THUMBNAIL = (("axial", 1), ("sagittal", 1))
 # Pages show thumbnails at about half their size, where an outline of one pixel would fade.
 THICKNESS = 2
-# WebP quality at which outlines stay sharp and the three thumbnails of a subject take 50 kB.
-QUALITY = 70
+# WebP quality at which outlines stay sharp and the three thumbnails of a subject take about 50 kB.
+QUALITY = 65
 
 Slices = Mapping[str, Any]
 
