@@ -265,7 +265,8 @@ def _corrected_surface(volume: Floats, depth_mm: Floats, voxel_mm: Floats) -> Ma
     core = distance_transform_edt(tissue, sampling=voxel_mm) > BRIDGE_MM
     core = _largest_component(core | (tissue & (depth_mm > DEEP_MM)))
     near_core = distance_transform_edt(~core, sampling=voxel_mm) <= BRIDGE_MM + 0.5
-    return _closed(_largest_component(tissue & near_core), voxel_mm) & allowed
+    closed = _closed(_largest_component(tissue & near_core), voxel_mm)
+    return _largest_component(closed & allowed)
 
 
 def _is_tissue(corrected: Floats, model: TissueModel) -> Mask:
