@@ -48,7 +48,7 @@ class Look:
 
 
 # Usual ranges: from 54 real heads with skull (nine sources, 0.5 to 6 mm, young and old), four
-# brains that came stripped, four pairs of BOLD and T1w of the same person, 150 pairs of different
+# brains that came stripped, five pairs of BOLD and T1w of the same person, 146 pairs of different
 # persons, and the phantom. ``cohort.limits`` excludes farther out.
 LOOKS = {
     "brain_ml": Look("The brain has {value} ml", 1150, 2400, ".0f"),

@@ -1,8 +1,11 @@
 """Registration by greedy: images and matrices in, matrices and maps out, the same every time."""
 
+import contextlib
+import ctypes
 import io
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -98,7 +101,7 @@ class Registration:
     def _execute(self, command: str, matrix: Floats) -> Any:
         """Run greedy; ``{matrix}`` in the command stands for a file, which it wants."""
         greedy, unheard = Greedy3D(), io.StringIO()
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, _silence():
             path = f"{folder}/matrix.txt"
             np.savetxt(path, matrix)
             command = f"{REPEATABLE} {command.format(matrix=path)}"
@@ -122,3 +125,20 @@ def _metric(metric: str, mask: str | None) -> str:
 
 def _levels(iterations: tuple[int, ...]) -> str:
     return "x".join(str(n) for n in iterations)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep greedy's C code, which bypasses Python's streams, from writing to the terminal."""
+    saved = [os.dup(1), os.dup(2)]
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        try:
+            for stream in (1, 2):
+                os.dup2(nowhere.fileno(), stream)
+            yield
+        finally:
+            # What it has printed but not written yet must go nowhere, too.
+            ctypes.CDLL(None).fflush(None)
+            for stream, original in zip((1, 2), saved, strict=True):
+                os.dup2(original, stream)
+                os.close(original)
