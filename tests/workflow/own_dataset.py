@@ -14,7 +14,11 @@ from .conftest import ROOT, new_study
 GOOD = ["sub-COIMDD001", "sub-COIMDD002", "sub-COIHC001", "sub-COIHC002"]
 SOURCE = "sub-COIHC001"
 LOOSE = {
-    "max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2, "min_bold_t1w_agreement": 0.02,
+    "max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2, "min_brain_ml": 0,
+    "max_brain_ml": 9999, "min_head_agreement": -1, "min_surface_correction": 0,
+    "max_surface_correction": 9, "min_template_agreement_affine": -1, "min_template_agreement": -1,
+    "min_affine_volume": 0, "max_affine_volume": 9, "min_jacobian": -9,
+    "min_bold_t1w_agreement": 0, "min_brain_coverage": 0,
 }  # fmt: skip
 
 

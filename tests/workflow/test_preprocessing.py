@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from notears_pfl.io.images import read_image
 from notears_pfl.io.sidecars import read_sidecar
@@ -181,17 +182,22 @@ def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preproce
 
 
 # Values of every figure that is judged, none of them usual.
+T1W_UNUSUAL = {
+    "brain_ml": 703.0, "head_agreement": 0.31, "surface_correction": 0.66,
+    "tissue_model_converged": False, "template_agreement_affine": 0.21, "template_agreement": 0.54,
+    "affine_volume": 2.0, "smallest_jacobian": 0.007,
+}  # fmt: skip
 UNUSUAL = {
-    FILES[1]: {
-        "brain_ml": 703.0, "brain_volume_usual": False, "tissue_model_converged": False,
-        "smallest_jacobian": 0.007, "template_agreement": {"affine": 0.21, "diffeomorphic": 0.54},
-        "normalisation_affine": np.diag([2.0, 1, 1, 1]).tolist(),
-    },
-    FILES[8]: {
-        "motion_converged": False, "bold_t1w_converged": False, "bold_t1w_agreement": 0.019,
-        "template_agreement": 0.54, "tissue_model_converged": False,
+    FILES[1]: T1W_UNUSUAL,
+    FILES[8]: T1W_UNUSUAL | {
+        "motion_converged": False, "bold_t1w_converged": False, "bold_t1w_agreement": 0.55,
+        "brain_coverage": 0.44,
     },
 }  # fmt: skip
+T1W_WORDS = [
+    "703 ml", "template by 0.31", "0.66 times", "bias did not conv", "by 0.21 (", "by 0.54 (",
+    "2.00 times", "0.007",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [FILES[1], FILES[8], FILES[10]])
@@ -203,21 +209,13 @@ def test_every_figure_of_a_report_is_listed_and_the_phantom_is_nothing_to_look_a
 
     assert unlisted_figures(report) == []
     assert report["cautions"] == []
-    assert report.get("brain_volume_usual", True)
 
 
 def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_page(preprocessed):
     """One subject's T1w image and another's run are unusual in all that is judged."""
     told = {
-        "COIHC001": [
-            "703 ml",
-            "bias did not conv",
-            "by 0.21 (",
-            "by 0.54 (",
-            "2.00 times",
-            "0.007",
-        ],
-        "COIHC002": ["motion did not", "T1w did not conv", "0.019 of", "by 0.54 (", "bias did not"],
+        "COIHC001": T1W_WORDS,
+        "COIHC002": [*T1W_WORDS, "motion did not", "T1w did not conv", "0.55 of", "0.44 of"],
     }
     for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
         path = preprocessed.path / "results" / name.format(subject)
@@ -226,7 +224,7 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
         assert flags <= set(figures)
         assert {k for k in LOOKS if k in report} <= set(figures)
         path.write_text(json.dumps(report | figures))
-    preprocessed.edit_config(cohort__limits=LOOSE | {"min_bold_t1w_agreement": 0.01})
+    preprocessed.edit_config(cohort__limits=LOOSE)
 
     preprocessed.run(
         "--rerun-triggers", "mtime", "--",
@@ -250,3 +248,25 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     assert "703 ml" in cautioned
     assert cautioned.count("<li") == others.count("<li") == 2
     assert cohort["included"].all()
+
+
+def test_a_subject_beyond_the_limits_is_left_out_with_every_reason(preprocessed):
+    path = preprocessed.path / "results" / FILES[8].format("COIHC002")
+    path.write_text(json.dumps(json.loads(path.read_text()) | UNUSUAL[FILES[8]]))
+    limits = yaml.safe_load((preprocessed.path / "config/config.yaml").read_text())["cohort"][
+        "limits"
+    ]
+    preprocessed.edit_config(
+        cohort__limits=limits | {"max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2}
+    )
+
+    preprocessed.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
+
+    cohort = read_table(preprocessed.path / "results/cohort/participants.tsv")
+    reasons = cohort.set_index("participant_id")["exclusion"]
+    assert reasons.notna().sum() == 1
+    for words in (
+        "volume 703 < 900 ml", "head template 0.31", "surface 0.66", "affine 0.21", "template 0.54",
+        "affine 2.00 > 1.4", "Jacobian 0.007", "BOLD and T1w 0.55 < 0.75", "brain 0.44 < 0.6",
+    ):  # fmt: skip
+        assert words in reasons["sub-COIHC002"]

@@ -84,7 +84,7 @@ LOOKS = {
     "bold_t1w_agreement": Look(
         "Only a share of {value} of the white matter's surface shows the usual contrast in the "
         "BOLD image",
-        0.8,
+        0.78,
     ),
     "brain_coverage": Look(
         "The BOLD run covers a share of {value} of the brain: the rest has no signal or is outside "

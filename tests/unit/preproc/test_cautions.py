@@ -50,7 +50,7 @@ def test_a_caution_tells_the_figure_and_what_is_usual():
     assert found == [
         "The brain has 703 ml (usual: 1150 to 2400): look at the subject's figures.",
         "Only a share of 0.52 of the white matter's surface shows the usual contrast in the BOLD "
-        "image (usual: 0.8 or more): look at the subject's figures.",
+        "image (usual: 0.78 or more): look at the subject's figures.",
     ]
 
 
