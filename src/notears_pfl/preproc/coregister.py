@@ -8,6 +8,7 @@ surface that shows that sign is the ``agreement``: one half by chance, or with a
 brain.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ from notears_pfl.preproc.resample import Grid, downsample
 CONTRAST = np.array([0.3, 0.65, 1.0], dtype=np.float32)
 # BOLD signal below this share of the median over the surface is dropout, air or bone.
 DROPOUT = 0.3
+# Two starts are always tried; others, which turn the head, if these do not agree well.
+N_STARTS, GOOD_AGREEMENT, TURN_DEG = 2, 0.78, 20.0
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,18 @@ def coregister(
     ``probabilities`` (3, x, y, z) of cerebrospinal fluid, grey and white matter are on ``grid``.
     """
     boundary = _Boundary(mean_bold, bold_affine, white_surface(probabilities, grid), options)
-    found = [
-        boundary.refined(start)
-        for start in _mutual_information(mean_bold, bold_affine, probabilities, grid, options)
-    ]
-    _, matrix, converged = min(found, key=lambda candidate: candidate[0])
-    return Coregistration(matrix, boundary.agreement(matrix), converged)
+    best = Coregistration(np.eye(4), float("nan"), converged=False)
+    lowest = np.inf
+    for n_tried, start in enumerate(
+        _mutual_information(mean_bold, bold_affine, probabilities, grid, options), start=1
+    ):
+        cost, matrix, converged = boundary.refined(start)
+        if cost < lowest:
+            lowest = cost
+            best = Coregistration(matrix, boundary.agreement(matrix), converged)
+        if n_tried >= N_STARTS and best.agreement > GOOD_AGREEMENT:
+            break
+    return best
 
 
 def boundary_agreement(
@@ -202,19 +211,25 @@ def _mutual_information(
     probabilities: Floats,
     grid: Grid,
     options: CoregisterOptions,
-) -> list[Floats]:
-    """Matrices found from the scanner's coordinates, and from aligned centres of mass."""
+) -> Iterator[Floats]:
+    """Find a matrix from each start.
+
+    The first two are the scanner's coordinates and aligned centres of mass; then the head turns.
+    """
     tissues = np.tensordot(CONTRAST, np.asarray(probabilities, np.float32), axes=1)
     fixed, fixed_grid = downsample(tissues, grid.affine, options.working_mm)
     moving = downsample(mean_bold, bold_affine, options.working_mm)
     outside_mm = distance_transform_edt(fixed < 0.1, sampling=fixed_grid.voxel_mm)
     registration = Registration((fixed, fixed_grid), moving, {"rim": outside_mm <= options.rim_mm})
+    middle = _centre(fixed, fixed_grid)
     by_centre = np.eye(4)
-    by_centre[:3, 3] = _centre(_bright(moving[0]), moving[1]) - _centre(fixed, fixed_grid)
-    return [
-        registration.matrix(6, "NMI", options.iterations, start, mask="rim", search=options.search)
-        for start in (np.eye(4), by_centre)
-    ]
+    by_centre[:3, 3] = _centre(_bright(moving[0]), moving[1]) - middle
+    turns = np.radians(TURN_DEG) * np.concatenate([np.eye(3), -np.eye(3)])
+    turned = [about(middle[:, None], rigid_matrix(np.array([0, 0, 0, *turn]))) for turn in turns]
+    for start in (np.eye(4), by_centre, *(by_centre @ turn for turn in turned)):
+        yield registration.matrix(
+            6, "NMI", options.iterations, start, mask="rim", search=options.search
+        )
 
 
 def _bright(volume: Floats) -> Floats:
