@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from notears_pfl.io.images import read_image
 from notears_pfl.io.sidecars import read_sidecar
@@ -248,25 +247,3 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     assert "703 ml" in cautioned
     assert cautioned.count("<li") == others.count("<li") == 2
     assert cohort["included"].all()
-
-
-def test_a_subject_beyond_the_limits_is_left_out_with_every_reason(preprocessed):
-    path = preprocessed.path / "results" / FILES[8].format("COIHC002")
-    path.write_text(json.dumps(json.loads(path.read_text()) | UNUSUAL[FILES[8]]))
-    limits = yaml.safe_load((preprocessed.path / "config/config.yaml").read_text())["cohort"][
-        "limits"
-    ]
-    preprocessed.edit_config(
-        cohort__limits=limits | {"max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2}
-    )
-
-    preprocessed.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
-
-    cohort = read_table(preprocessed.path / "results/cohort/participants.tsv")
-    reasons = cohort.set_index("participant_id")["exclusion"]
-    assert reasons.notna().sum() == 1
-    for words in (
-        "volume 703 < 900 ml", "head template 0.31", "surface 0.66", "affine 0.21", "template 0.54",
-        "affine 2.00 > 1.4", "Jacobian 0.007", "BOLD and T1w 0.55 < 0.75", "brain 0.44 < 0.6",
-    ):  # fmt: skip
-        assert words in reasons["sub-COIHC002"]

@@ -105,3 +105,21 @@ def test_cautions_stand_in_the_table_whole_and_exclude_nobody(participants, repo
     assert cohort.loc["sub-MDD0", "cautions"] == "The brain has 703 ml. Motion did not converge."
     assert cohort.loc["sub-MDD0", "included"]
     assert (cohort["cautions"].drop("sub-MDD0") == "").all()
+
+
+def test_a_subject_whose_images_went_wrong_is_left_out_with_every_reason(participants, reports):
+    reports["sub-HC2"] |= {
+        "brain_ml": 703.0, "head_agreement": 0.31, "surface_correction": 0.66,
+        "template_agreement_affine": 0.21, "template_agreement": 0.54, "affine_volume": 2.0,
+        "smallest_jacobian": 0.007, "bold_t1w_agreement": 0.01, "brain_coverage": 0.44,
+    }  # fmt: skip
+
+    cohort = assemble(participants, reports).set_index("participant_id")
+
+    assert not cohort.loc["sub-HC2", "included"]
+    assert cohort["included"].sum() == 11
+    for words in (
+        "volume 703 < 900 ml", "head template 0.31", "surface 0.66", "affine 0.21", "template 0.54",
+        "affine 2.00 > 1.4", "Jacobian 0.007", "BOLD and T1w 0.01 < 0.02", "brain 0.44 < 0.6",
+    ):  # fmt: skip
+        assert words in cohort.loc["sub-HC2", "exclusion"]
