@@ -10,21 +10,19 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from notears_pfl.errors import InputError, NotConvergedWarning
+from notears_pfl.model.checks import checked_moments, checked_samples, checked_subjects
+from notears_pfl.model.coordinator import known_moments
 from notears_pfl.model.federation import LocalSites, Site, Sites, site_from_samples
 from notears_pfl.model.problem import (
     AcyclicityName,
     Array,
     Mask,
-    Moments,
     Parameters,
     PenaltyName,
     mean_parameters,
 )
 from notears_pfl.model.selection import Auto, Candidate, select
 from notears_pfl.model.solver import Certificate, History, Options, Solution, merge, solve
-
-# Moments in single precision, or with five digits, may have an eigenvalue this far below zero.
-EIGENVALUE_TOLERANCE = 1e-4
 
 
 class NotearsPFL:
@@ -45,10 +43,9 @@ class NotearsPFL:
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
         sites: κ of ``edgewise``, λ2 of ``chain`` together with λ1 for one or for all sites.
     threshold : float
-        An edge is kept if its strength exceeds this. With many samples, strength is the absolute
-        weight. With few, it borrows from the other sites and the threshold rises: strength is
-        √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20) for a weight z from n samples, and must
-        exceed √(1 + 14/(n + 6)) times this (``solver.strong_edges``). 0 keeps all nonzero weights.
+        An edge is kept if it more probably than not exists with an absolute weight above this,
+        given the samples of its site and of the others (:mod:`notears_pfl.model.evidence`). With
+        many samples this is a floor on the weight; with few, an edge also needs evidence.
     acyclicity : {"log-det", "trace-exponential"}
         The function h that keeps cycles away. The paper's is the second; the first is faster.
     center : bool
@@ -64,13 +61,22 @@ class NotearsPFL:
     Attributes
     ----------
     weights_ : ndarray of shape (K, d, d)
-        Entry (k, i, j) weighs the edge i → j at site k; always acyclic.
+        Entry (k, i, j) weighs the edge i → j at site k; always acyclic. The weights are those of
+        regressions of every ROI on its parents: the penalty takes part in the choice of the edges,
+        but does not shrink their weights.
+    standard_errors_ : ndarray of shape (K, d, d)
+        Standard errors of the weights, from effectively independent samples, given the edges.
+    probability_ : ndarray of shape (K, d, d)
+        Probability that an edge exists with a weight above the threshold, given the order of the
+        ROIs and the other edges.
+    penalised_weights_ : ndarray of shape (K, d, d)
+        Weights that minimise the objective in the orders of the ROIs.
     adjacency_ : ndarray of bool, shape (K, d, d)
         The edges.
     order_ : ndarray of shape (K, d)
         ROIs of each site, causes first.
     converged_ : bool
-        Whether the residuals of the returned weights fell below ``tol``.
+        Whether the residuals of the final refit fell below ``tol``.
     n_rounds_ : int
         Rounds of the chosen fit.
     history_ : History
@@ -87,6 +93,9 @@ class NotearsPFL:
     """
 
     weights_: Array
+    standard_errors_: Array
+    probability_: Array
+    penalised_weights_: Array
     adjacency_: Mask
     order_: npt.NDArray[np.intp]
     converged_: bool
@@ -122,19 +131,36 @@ class NotearsPFL:
         self.max_rounds = max_rounds
         self.progress = progress
 
-    def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
+    def fit(
+        self, samples: Sequence[npt.ArrayLike], *, subjects: Sequence[npt.ArrayLike] | None = None
+    ) -> Self:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
 
         Rows are samples. Transposed tables are recognised only where the sites have different
         numbers of samples; otherwise they look like scans shorter than the number of ROIs,
         which are fitted.
+
+        Parameters
+        ----------
+        samples : sequence of array-like
+            One table per site.
+        subjects : sequence of array-like, optional
+            For every site, whose sample each row is, (n_k,). Cross-validation then holds out whole
+            subjects, and autocorrelation is measured within subjects. By default the rows of a
+            site are one series.
         """
         arrays = checked_samples(samples, demean=self.center)
-        return self.fit_over(LocalSites([site_from_samples(x, demean=self.center) for x in arrays]))
+        owners = checked_subjects(subjects, arrays)
+        sites = [
+            site_from_samples(x, demean=self.center, subjects=own)
+            for x, own in zip(arrays, owners, strict=True)
+        ]
+        return self.fit_over(LocalSites(sites))
 
     def fit_moments(self, moments: Sequence[tuple[npt.ArrayLike, int]]) -> Self:
         """Learn from second moments: one pair (U = xᵀx/n, n) per site.
 
+        n counts as independent samples: for autocorrelated series, pass as many as they are worth.
         Moments cannot be cross-validated: a parameter that would be takes the value at which
         cross-validation starts (κ = 1, or the middle λ2 of ``chain``).
         """
@@ -158,8 +184,9 @@ class NotearsPFL:
                 parts = [(sites, described)]
             solutions, parameters, candidates = [], [], []
             for part, theirs in parts:
+                U = known_moments(part, theirs, options.rho)
                 chosen = select(part, theirs, given, options, bar.update)
-                solutions.append(solve(chosen.problem, theirs, options, bar.update))
+                solutions.append(solve(chosen.problem, theirs, U, options, bar.update))
                 parameters += [chosen.parameters] * len(theirs)
                 candidates += chosen.candidates
         self.parameters_ = mean_parameters(parameters)
@@ -197,6 +224,9 @@ class NotearsPFL:
     def _keep(self, solution: Solution) -> None:
         """Publish a solution as attributes, and warn if it did not converge."""
         self.weights_ = solution.weights
+        self.standard_errors_ = solution.standard_errors
+        self.probability_ = solution.probability
+        self.penalised_weights_ = solution.penalised
         self.adjacency_ = solution.adjacency
         self.order_ = np.array(solution.orders)
         self.converged_ = solution.converged
@@ -242,128 +272,3 @@ def edges_changed_by_reverse_order(fit: NotearsPFL, samples: Sequence[npt.ArrayL
         return None
     reverse = NotearsPFL(**fit.get_params()).fit(samples[::-1])
     return int((fit.adjacency_ != reverse.adjacency_[::-1]).sum())
-
-
-def checked_samples(samples: Sequence[npt.ArrayLike], *, demean: bool) -> list[Array]:
-    """Return the sites' samples as arrays of shape (n_k, d), or refuse them."""
-    arrays = [np.asarray(x, dtype=float) for x in samples]
-    if not arrays:
-        msg = "fit needs the samples of at least one site; found an empty list."
-        raise InputError(msg)
-    for k, x in enumerate(arrays):
-        if x.ndim != 2:
-            msg = (
-                f"site {k}: samples must be a table of n samples by d ROIs; found shape {x.shape}. "
-                "Pass a list with one table per site, [x] for a single site."
-            )
-            raise InputError(msg)
-    _refuse_unequal_rois([x.shape for x in arrays])
-    for k, x in enumerate(arrays):
-        _refuse_unusable(k, x, demean)
-    return arrays
-
-
-def checked_moments(moments: Sequence[tuple[npt.ArrayLike, int]]) -> list[Moments]:
-    """Return the sites' moments, given as pairs (U, n), or refuse them."""
-    pairs = [(np.asarray(U, dtype=float), n) for U, n in moments]
-    if not pairs:
-        msg = "fit_moments needs the moments of at least one site; found an empty list."
-        raise InputError(msg)
-    for k, (U, _) in enumerate(pairs):
-        if U.ndim != 2 or U.shape[0] != U.shape[1] or U.shape != pairs[0][0].shape:
-            msg = (
-                f"site {k}: moments must be a square matrix with the same d at every site; found "
-                f"shape {U.shape}, and {pairs[0][0].shape} at site 0."
-            )
-            raise InputError(msg)
-        _refuse_single_roi(k, len(U))
-        _refuse_impossible_moments(k, U)
-    return [Moments(U, _checked_size(k, n)) for k, (U, n) in enumerate(pairs)]
-
-
-def _checked_size(k: int, n: Any) -> int:
-    """Return a number of samples, or refuse it."""
-    is_number = isinstance(n, int | float | np.integer | np.floating)
-    if not is_number or not float(n).is_integer():
-        msg = (
-            f"site {k}: n must be a whole number of samples; found {n!r}. Pass the number of rows "
-            "of x in U = x.T @ x / n."
-        )
-        raise InputError(msg)
-    _refuse_single_sample(k, int(n))
-    return int(n)
-
-
-def _refuse_impossible_moments(k: int, U: Array) -> None:
-    """Refuse a matrix that cannot be the second moments of any samples."""
-    if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
-        msg = (
-            f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
-            "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
-        )
-        raise InputError(msg)
-    # Correlations, so that the units of the ROIs do not matter.
-    scale = np.sqrt(np.diag(U))
-    smallest = float(np.linalg.eigvalsh(U / np.outer(scale, scale))[0])
-    if smallest < -EIGENVALUE_TOLERANCE:
-        msg = (
-            f"site {k}: moments must have no negative eigenvalue; found {smallest:.2g} once the "
-            "diagonal is 1. Correlations estimated pair by pair can have them; pass "
-            "U = x.T @ x / n of samples in which every ROI is present."
-        )
-        raise InputError(msg)
-
-
-def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
-    """Refuse sites with different columns; where their rows agree, tables are transposed."""
-    rows, columns = {s[0] for s in shapes}, {s[1] for s in shapes}
-    if len(columns) == 1:
-        return
-    found = ", ".join(f"site {k}: {n} by {d}" for k, (n, d) in enumerate(shapes))
-    if len(rows) == 1:
-        msg = (
-            f"samples look transposed: the sites agree on rows, not on columns ({found}). "
-            "Rows are samples and columns are ROIs; pass x.T."
-        )
-        raise InputError(msg)
-    msg = (
-        f"every site must have the same ROIs as columns; found, as samples by ROIs, {found}. "
-        "Extract the same ROIs at every site."
-    )
-    raise InputError(msg)
-
-
-def _refuse_single_sample(k: int, n: int) -> None:
-    if n < 2:
-        msg = f"site {k}: at least two samples are needed; found {n}. Leave the site out."
-        raise InputError(msg)
-
-
-def _refuse_single_roi(k: int, d: int) -> None:
-    if d < 2:
-        msg = f"site {k}: a network needs at least two ROIs; found {d}. Select more ROIs."
-        raise InputError(msg)
-
-
-def _refuse_unusable(k: int, x: Array, demean: bool) -> None:
-    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
-    n, d = x.shape
-    _refuse_single_sample(k, n)
-    _refuse_single_roi(k, d)
-    missing = ~np.isfinite(x)
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        msg = (
-            f"site {k}: samples must be finite; found {missing.sum()} NaN or infinite values, the "
-            f"first in row {row}, column {column}. Drop those samples or that ROI."
-        )
-        raise InputError(msg)
-    spread = x.std(axis=0) if demean else np.abs(x).max(axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.abs(x).max(axis=0, initial=1e-300))
-    if len(constant):
-        named = ", ".join(map(str, constant[:10]))
-        msg = (
-            f"site {k}: every ROI must vary; found {len(constant)} constant columns ({named}). "
-            "Drop these ROIs at every site."
-        )
-        raise InputError(msg)

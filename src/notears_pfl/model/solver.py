@@ -9,24 +9,27 @@ with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A 
     path        rounds with a growing weight on h, whose end gives the orders of the ROIs
     refit       rounds over the edges that respect these orders, where the problem is convex; once
                 more in the orders of its clear edges
-    threshold   edges that are strong, given what the samples can tell
+    evidence    the edges that the samples ask for in these orders, and their weights without the
+                penalty (:mod:`notears_pfl.model.evidence`)
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from notears_pfl.errors import InputError
 from notears_pfl.model.coordinator import (
     Anderson,
     Coordinator,
     PathCoordinator,
     RefitCoordinator,
+    effective_samples,
     respecting,
     site_orders,
+    stacked_weights,
 )
+from notears_pfl.model.evidence import decide, refit_weights
 from notears_pfl.model.federation import Description, Sites
 from notears_pfl.model.problem import (
     ACYCLICITIES,
@@ -74,8 +77,7 @@ class Options:
     acyclicity : {"log-det", "trace-exponential"}
         Which h keeps cycles away.
     threshold : float
-        An edge is kept if its strength exceeds this; with few samples, strength borrows from the
-        other sites and the threshold rises (:func:`strong_edges`).
+        An edge is kept if it more probably than not exists with an absolute weight above this.
     tol : float
         Relative primal and dual residual at which rounds stop.
     max_rounds : int
@@ -202,8 +204,7 @@ def run_rounds(
         Z_last, Z = Z, coordinator.update(T, rho, problem.D)
         V = (2 * Z - T).mean(axis=0)
         answers = problem.sites.step(V, len(T) * rho)
-        W = np.stack([weights for weights, _ in answers])
-        _refuse_infinite_weights(W, problem.sites)
+        W = stacked_weights(answers, problem.sites)
         loss = sum(loss for _, loss in answers)
 
         primal = _norm(W - Z) / max(_norm(Z), _norm(W), 1e-12)
@@ -215,18 +216,6 @@ def run_rounds(
             return RoundsResult(T, Z, converged=True)
         T = advance(T, W - Z)
     return RoundsResult(T, Z, converged=False)
-
-
-def _refuse_infinite_weights(W: Array, sites: Sites) -> None:
-    # Squares, because h has them: a weight whose square overflows is not usable.
-    finite = np.isfinite(np.einsum("kij,kij->k", W, W))
-    if not finite.all():
-        named = [k for k, fine in zip(sites.numbers, finite, strict=True) if not fine]
-        msg = (
-            f"sites {named}: weights must be finite, and their squares too; found NaN, infinite "
-            "values or values above 1e154. Check these sites' samples."
-        )
-        raise InputError(msg)
 
 
 def follow_path(problem: ConsensusProblem, options: Options, log: Log) -> Array:
@@ -309,7 +298,10 @@ class Solution:
     """Networks of K sites and how the rounds found them."""
 
     weights: Array
+    standard_errors: Array
     adjacency: Mask
+    probability: Array
+    penalised: Array
     orders: list[Order]
     converged: bool
     history: History
@@ -319,10 +311,11 @@ class Solution:
 def solve(
     problem: ConsensusProblem,
     described: Sequence[Description],
+    U: Array,
     options: Options,
     tick: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Follow the path, refit in the orders that it gives, and keep the strong edges."""
+    """Follow the path, refit in the orders that it gives, and decide on the edges."""
     variances = np.array([site.variances for site in described])
     log = Log(tick)
     Z = follow_path(problem, options, log)
@@ -332,11 +325,17 @@ def solve(
     # Weak edges got their place in the order from an unfinished path: now only clear ones count.
     orders = site_orders(first.Z[0], variances, options.order_threshold)
     final = refit(problem, orders, options, log, start=first.T)
-    n_samples = np.array([site.n for site in described])
-    adjacency = respecting(orders) & strong_edges(final.Z[0], n_samples, options.threshold)
+    allowed = respecting(orders)
+    start = np.abs(final.Z[0]) > options.threshold
+    n = effective_samples(described)
+    found = decide(U, n, allowed, start, options.threshold, np.zeros_like(allowed))
+    weights, standard_errors = refit_weights(U, n, found)
     return Solution(
-        weights=np.where(adjacency, final.Z[0], 0.0),
-        adjacency=adjacency,
+        weights=weights,
+        standard_errors=standard_errors,
+        adjacency=found.adjacency,
+        probability=found.probability,
+        penalised=final.Z[0],
         orders=orders,
         converged=final.converged,
         history=log.history(),
@@ -350,20 +349,6 @@ def solve(
     )
 
 
-def strong_edges(Z: Array, n: npt.NDArray[np.int_], threshold: float) -> Mask:
-    """Edges whose weight is strong, given n samples per site.
-
-    The strength of a weight z is √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20): at 20 samples
-    the mean square over sites counts as much as the site's own. An edge needs a strength above
-    √(1 + 14/(n + 6)) times ``threshold``, which tends to ``threshold`` as n grows. A weight of zero
-    is never an edge.
-    """
-    n = n[:, None, None]
-    a = 1 / (1 + n / 20)
-    strength = np.sqrt((1 - a) * Z**2 + a * (Z**2).mean(axis=0))
-    return (strength > threshold * np.sqrt(1 + 14 / (n + 6))) & (Z != 0)
-
-
 def merge(solutions: Sequence[Solution]) -> Solution:
     """Solutions of separate sites as one: objectives add up, and the worst residual counts."""
     n_rounds = max(len(one.history.h) for one in solutions)
@@ -375,9 +360,15 @@ def merge(solutions: Sequence[Solution]) -> Solution:
     def worst(name: str) -> float:
         return float(max(getattr(one.certificate, name) for one in solutions))
 
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in solutions])
+
     return Solution(
-        weights=np.concatenate([one.weights for one in solutions]),
-        adjacency=np.concatenate([one.adjacency for one in solutions]),
+        weights=joined("weights"),
+        standard_errors=joined("standard_errors"),
+        adjacency=joined("adjacency"),
+        probability=joined("probability"),
+        penalised=joined("penalised"),
         orders=[order for one in solutions for order in one.orders],
         converged=all(one.converged for one in solutions),
         history=History(

@@ -36,8 +36,8 @@ class MethodOptions:
     Attributes
     ----------
     threshold : float
-        Every method drops edges with ``abs(weight) <= threshold``; NOTEARS-PFL adapts this to the
-        number of samples (see ``model.solver.strong_edges``).
+        Every method drops edges with ``abs(weight) <= threshold``; NOTEARS-PFL those that do not
+        exceed it more probably than not (see ``model.evidence``).
     sig_sparsity, avg_sparsity, admm_sparsity : float
         c in λ1 = c √(ln d / n), the weight of the baselines' ℓ1 norm; n is the number of samples
         that a method fits together: those of one site for SIG, of all sites for AVG and ADMM. The

@@ -55,7 +55,7 @@ def test_parameters_of_sites_that_chose_their_own_are_a_mean(samples):
 def test_sites_with_endless_coupling_share_one_network(samples, coupling):
     model = NotearsPFL(threshold=0, **coupling).fit(samples)
 
-    weights = model.weights_
+    weights = model.penalised_weights_
     assert np.abs(weights).max() > 0.1
     assert_allclose(weights, np.broadcast_to(weights.mean(axis=0), weights.shape), atol=1e-2)
 
@@ -187,7 +187,7 @@ def test_history_has_an_entry_per_round_and_ends_at_the_certificate(samples):
 
 def test_weights_solve_the_problem_restricted_to_their_orders(samples):
     model = NotearsPFL(lambda1=0.1, lambda2=0, threshold=0, center=False, tol=1e-7)
-    W = model.fit(samples[:1]).weights_[0]
+    W = model.fit(samples[:1]).penalised_weights_[0]
 
     # The subgradient condition of the lasso, on edges that respect the order.
     U = samples[0].T @ samples[0] / len(samples[0])
