@@ -69,6 +69,9 @@ class NotearsPFL:
     probability_ : ndarray of shape (K, d, d)
         Probability that an edge exists with a weight above the threshold, given the order of the
         ROIs and the other edges.
+    direction_support_ : ndarray of shape (K, d, d)
+        Share of two orders, that of the fit and the one with the edge turned round at all sites
+        that have it, that has the edge as it is: near ½ the samples do not tell the direction.
     penalised_weights_ : ndarray of shape (K, d, d)
         Weights that minimise the objective in the orders of the ROIs.
     adjacency_ : ndarray of bool, shape (K, d, d)
@@ -95,6 +98,7 @@ class NotearsPFL:
     weights_: Array
     standard_errors_: Array
     probability_: Array
+    direction_support_: Array
     penalised_weights_: Array
     adjacency_: Mask
     order_: npt.NDArray[np.intp]
@@ -192,7 +196,7 @@ class NotearsPFL:
         self.parameters_ = mean_parameters(parameters)
         self.site_parameters_ = parameters
         self.candidates_ = list(dict.fromkeys(candidates))
-        self._keep(merge(solutions))
+        self._keep(merge(solutions) if len(solutions) > 1 else solutions[0])
         return self
 
     def _checked_options(self) -> Options:
@@ -226,15 +230,15 @@ class NotearsPFL:
         self.weights_ = solution.weights
         self.standard_errors_ = solution.standard_errors
         self.probability_ = solution.probability
+        self.direction_support_ = solution.direction_support
         self.penalised_weights_ = solution.penalised
         self.adjacency_ = solution.adjacency
         self.order_ = np.array(solution.orders)
         self.converged_ = solution.converged
         self.n_rounds_ = len(solution.history.h)
         self.history_ = solution.history
-        self.certificate_ = solution.certificate
+        self.certificate_ = end = solution.certificate
         if not solution.converged:
-            end = solution.certificate
             msg = (
                 f"NOTEARS-PFL stopped after {self.max_rounds} rounds of its refit with relative "
                 f"residuals {end.primal_residual:.1e} (primal) and {end.dual_residual:.1e} (dual), "

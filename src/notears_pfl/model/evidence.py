@@ -132,28 +132,48 @@ def decide(
         # The edges explain some of the variance that the noise had at first.
         noise = noise_variances(U, n, A, noise_variances(U, n, A, noise, rates), rates)
         rates = estimate_rates(U, n[:, None] / noise, A, allowed, rates)
-        A, odds = _settle(U, n[:, None] / noise, A, allowed, threshold, rates, required)
+        A, odds = _settle(
+            U, n[:, None] / noise, A, allowed, threshold, rates, required, np.arange(d)
+        )
         if np.array_equal(A, before):
             break
-    probability = np.where(allowed, expit(odds), 0.0)
-    return Evidence(A, np.where(required, 1.0, probability), noise, rates)
+    return Evidence(A, _probability(odds, allowed, required), noise, rates)
+
+
+def decide_columns(
+    U: Array, n: Array, allowed: Mask, start: Mask, threshold: float, required: Mask,
+    last: Evidence, columns: npt.NDArray[np.intp],
+) -> Evidence:  # fmt: skip
+    """Decide on the edges into some ROIs again, with the noise and the rates as they were."""
+    A, odds = _settle(
+        U, n[:, None] / last.noise, (start & allowed) | required, allowed, threshold, last.rates,
+        required, columns,
+    )  # fmt: skip
+    probability = last.probability.copy()
+    probability[:, :, columns] = _probability(odds, allowed, required)[:, :, columns]
+    return replace(last, adjacency=A, probability=probability)
+
+
+def _probability(odds: Array, allowed: Mask, required: Mask) -> Array:
+    """Probability of every edge from its log-odds; required edges are certain."""
+    return np.where(required, 1.0, np.where(allowed, expit(odds), 0.0))
 
 
 def _settle(
-    U: Array, precision: Array, A: Mask, allowed: Mask, floor: float, rates: Rates, required: Mask
-) -> tuple[Mask, Array]:
-    """Change edges, the most convincing of every column first, until none asks for it.
+    U: Array, precision: Array, A: Mask, allowed: Mask, floor: float, rates: Rates, required: Mask,
+    columns: npt.NDArray[np.intp],
+) -> tuple[Mask, Array]:  # fmt: skip
+    """Change edges in these columns, the most convincing one first, until none asks for it.
 
     Given the orders, columns do not depend on each other: all of them change at once, and a column
     is left alone when nothing in it changed.
     """
     K, d, _ = U.shape
     A, changes = A.copy(), np.zeros(A.shape, dtype=int)
-    r, g, odds = (np.empty(U.shape) for _ in range(3))
+    r, g, odds = (np.zeros(U.shape) for _ in range(3))
     prior = _slab(U, rates)
     present = np.where(A, 0.95, 0.05)
-    columns = np.arange(d)
-    k, j = _all_columns(U)
+    k, j = np.repeat(np.arange(K), len(columns)), np.tile(columns, K)
     while len(columns):
         found = edge_statistics(U, precision, A, prior, k, j)
         r[k, :, j], g[k, :, j] = found.r, found.g
@@ -183,7 +203,7 @@ def _all_columns(U: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     return k, j
 
 
-def _all_statistics(U: Array, precision: Array, A: Mask, prior: Prior) -> tuple[Array, Array]:
+def all_statistics(U: Array, precision: Array, A: Mask, prior: Prior) -> tuple[Array, Array]:
     """Score and curvature of all weights, (K, d, d)."""
     found = edge_statistics(U, precision, A, prior, *_all_columns(U))
     r, g = (values.reshape(U.shape).swapaxes(1, 2) for values in (found.r, found.g))
@@ -318,7 +338,9 @@ def noise_variances(U: Array, n: Array, A: Mask, last: Array, rates: Rates) -> A
     ratio = squares / (expected * degrees)
     excess = np.sum((ratio - 1) ** 2 * degrees / 2 - 1) / np.sum(degrees / 2)
     weight = 2 / max(float(excess), 1e-3)
-    return np.asarray((weight * expected + squares) / (weight + degrees))
+    noise = (weight * expected + squares) / (weight + degrees)
+    # Where there are more parents than samples, nothing is left over.
+    return np.maximum(noise, 1e-6 * np.diagonal(U, axis1=1, axis2=2))
 
 
 def estimate_rates(U: Array, precision: Array, A: Mask, allowed: Mask, last: Rates) -> Rates:
@@ -329,7 +351,7 @@ def estimate_rates(U: Array, precision: Array, A: Mask, allowed: Mask, last: Rat
     """
     n_found, n_allowed = A.sum(axis=0), allowed.sum(axis=0)
     untied = allowed & ~((n_found > 0) & (2 * n_found >= n_allowed))
-    r, g = _all_statistics(U, precision, A, _slab(U, last))
+    r, g = all_statistics(U, precision, A, _slab(U, last))
     t0, td = slab_variances(r, g, A) if A.any() else (last.t0, last.td)
     otherwise = float((A[untied].sum() + 0.5) / (untied.sum() + 0.5 * len(n_found)))
     return replace(last, otherwise=otherwise, t0=t0, td=td)
@@ -356,6 +378,33 @@ def slab_variances(r: Array, g: Array, A: Mask) -> tuple[float, float]:
     return variances
 
 
+def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> float:
+    """Logarithm of the posterior probability of the edges, up to a constant, as in the BIC.
+
+    ``noise``, (K,), is one variance per site: as in the objective, all ROIs count alike, which is
+    what tells directions apart. To compare edges, use the same noise for all of them.
+    """
+    A = evidence.adjacency
+    wide = wide_prior(U, n, noise)
+    precision = np.broadcast_to((n / noise)[:, None], U.shape[:2])
+    found = edge_statistics(U, precision, A, wide, *_all_columns(U))
+    size = 0.5 * (A.sum(axis=(1, 2)) * np.log(n)).sum()
+    return float(-0.5 * found.residual.sum() - size + expectation(evidence)[A].sum())
+
+
+def wide_prior(U: Array, n: Array, noise: Array) -> Prior:
+    """Prior that leaves least squares as they are, unless there are more parents than samples."""
+    return Prior(np.zeros(U.shape), np.broadcast_to((1e5 * noise / n)[:, None, None], U.shape))
+
+
+def expectation(evidence: Evidence) -> Array:
+    """Prior log-odds of an edge at every site, (K, d, d), given the edges of the others."""
+    A = evidence.adjacency
+    elsewhere = A.sum(axis=0) - A
+    common = (elsewhere > 0) & (2 * elsewhere >= len(A) - 1)
+    return np.where(common, logit(GIVEN_COMMON), logit(evidence.rates.otherwise))
+
+
 def refit_weights(U: Array, n: Array, evidence: Evidence) -> tuple[Array, Array]:
     """Weights of the edges without the penalty, and their standard errors: two of (K, d, d).
 
@@ -364,6 +413,6 @@ def refit_weights(U: Array, n: Array, evidence: Evidence) -> tuple[Array, Array]
     """
     A, noise = evidence.adjacency, evidence.noise
     prior = Prior(np.zeros(U.shape), 100 * _slab(U, evidence.rates).v)
-    r, g = _all_statistics(U, n[:, None] / noise, A, prior)
+    r, g = all_statistics(U, n[:, None] / noise, A, prior)
     precision = g + 1 / prior.v
     return np.where(A, r / precision, 0.0), np.where(A, 1 / np.sqrt(precision), 0.0)

@@ -4,18 +4,19 @@ In scaled form each of B penalty terms has T_b = W + β_b/(ρD). A round is
 
     Z_b = coordinator(T_b),  V = mean_b (2 Z_b − T_b),  W^k = site_k(V^k, Bρ),  T_b += α (W − Z_b)
 
-with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A fit has three parts:
+with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A fit has these parts:
 
     path        rounds with a growing weight on h, whose end gives the orders of the ROIs
     refit       rounds over the edges that respect these orders, where the problem is convex; once
                 more in the orders of its clear edges
-    evidence    the edges that the samples ask for in these orders, and their weights without the
-                penalty (:mod:`notears_pfl.model.evidence`)
+    search      other orders, from the path's and from a consensus of the sites that needs no path,
+                and which edges exist in them (:mod:`notears_pfl.model.orders`)
+    refit       the same in the orders that were found
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -29,8 +30,9 @@ from notears_pfl.model.coordinator import (
     site_orders,
     stacked_weights,
 )
-from notears_pfl.model.evidence import decide, refit_weights
+from notears_pfl.model.evidence import refit_weights
 from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.orders import consensus_order, direct, prefer_path
 from notears_pfl.model.problem import (
     ACYCLICITIES,
     AcyclicityName,
@@ -55,7 +57,7 @@ class Stage:
     rounds: int
 
 
-def central_path(n_stages: int = 17, first_rounds: int = 80, rounds: int = 20) -> tuple[Stage, ...]:
+def central_path(n_stages: int = 17, first_rounds: int = 40, rounds: int = 10) -> tuple[Stage, ...]:
     """Stages with c growing geometrically from 1 to 256 and s falling linearly from 1 to 0.8.
 
     Many small stages with one proximal step per round find better networks than few large
@@ -270,27 +272,37 @@ def _norm(X: Array) -> float:
     return float(np.sqrt(np.vdot(X, X)))
 
 
+Start = Literal["path", "consensus", "both"]
+
+
 @dataclass(frozen=True)
 class Certificate:
     """How well a fit solves its problem.
 
     Parameters
     ----------
+    objective : float
+        Value of the objective at the penalised weights, in the orders of the result.
     primal_residual, dual_residual : float
-        Relative residuals of the final refit, whose weights are returned.
+        Relative residuals of the refit that gave these weights.
     path_residual : float
-        Relative primal residual at the end of the path, from which the orders follow.
+        Relative primal residual at the end of the path.
     h : float
         Largest h at the end of the path; that of the returned weights is zero.
     acyclic_threshold : float
         Smallest threshold at which the end of the path is acyclic at every site.
+    start : {"path", "consensus", "both"}
+        From where the search found the orders: the end of the path, or the consensus order; both,
+        where sites were fitted separately and differ.
     """
 
+    objective: float
     primal_residual: float
     dual_residual: float
     path_residual: float
     h: float
     acyclic_threshold: float
+    start: Start
 
 
 @dataclass(frozen=True)
@@ -301,6 +313,7 @@ class Solution:
     standard_errors: Array
     adjacency: Mask
     probability: Array
+    direction_support: Array
     penalised: Array
     orders: list[Order]
     converged: bool
@@ -315,8 +328,9 @@ def solve(
     options: Options,
     tick: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Follow the path, refit in the orders that it gives, and decide on the edges."""
+    """Follow the path, search on over orders, decide on the edges, and refit in their orders."""
     variances = np.array([site.variances for site in described])
+    n = effective_samples(described)
     log = Log(tick)
     Z = follow_path(problem, options, log)
     path_residual, h = log.primal_residual[-1], log.h[-1]
@@ -324,27 +338,40 @@ def solve(
     first = refit(problem, orders, options, log)
     # Weak edges got their place in the order from an unfinished path: now only clear ones count.
     orders = site_orders(first.Z[0], variances, options.order_threshold)
-    final = refit(problem, orders, options, log, start=first.T)
-    allowed = respecting(orders)
-    start = np.abs(final.Z[0]) > options.threshold
-    n = effective_samples(described)
-    found = decide(U, n, allowed, start, options.threshold, np.zeros_like(allowed))
-    weights, standard_errors = refit_weights(U, n, found)
+    clear = refit(problem, orders, options, log, start=first.T)
+    objective = log.objective[-1]
+    agreed_orders = [consensus_order(U)] * len(U)
+    agreed = refit(problem, agreed_orders, options, log)
+    everything = np.broadcast_to(~np.eye(U.shape[-1], dtype=bool), U.shape)
+    path, consensus = (
+        direct(
+            U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
+            everything, np.zeros_like(everything),
+        )
+        for start, ended in ((orders, clear), (agreed_orders, agreed))
+    )  # fmt: skip
+    by_path = prefer_path(U, n, path, consensus, (objective, log.objective[-1]))
+    found, ended = (path, clear) if by_path else (consensus, agreed)
+    final = refit(problem, found.orders, options, log, start=ended.T)
+    weights, standard_errors = refit_weights(U, n, found.evidence)
     return Solution(
         weights=weights,
         standard_errors=standard_errors,
-        adjacency=found.adjacency,
-        probability=found.probability,
+        adjacency=found.evidence.adjacency,
+        probability=found.evidence.probability,
+        direction_support=found.support,
         penalised=final.Z[0],
-        orders=orders,
+        orders=found.orders,
         converged=final.converged,
         history=log.history(),
         certificate=Certificate(
+            objective=log.objective[-1],
             primal_residual=log.primal_residual[-1],
             dual_residual=log.dual_residual[-1],
             path_residual=path_residual,
             h=h,
             acyclic_threshold=max(acyclic_threshold(z) for z in Z),
+            start="path" if by_path else "consensus",
         ),
     )
 
@@ -357,23 +384,29 @@ def merge(solutions: Sequence[Solution]) -> Solution:
         columns = [getattr(one.history, name) for one in solutions]
         return np.array([np.pad(c, (0, n_rounds - len(c)), mode="edge") for c in columns])
 
-    def worst(name: str) -> float:
-        return float(max(getattr(one.certificate, name) for one in solutions))
-
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(one, name) for one in solutions])
-
+    certificates = [one.certificate for one in solutions]
+    starts = {one.start for one in certificates}
+    worst = {
+        f.name: float(max(getattr(one, f.name) for one in certificates))
+        for f in fields(Certificate)
+        if f.name not in ("objective", "start")
+    }
+    names = ("weights", "standard_errors", "adjacency", "probability", "direction_support")
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in solutions])
+        for name in (*names, "penalised")
+    }
     return Solution(
-        weights=joined("weights"),
-        standard_errors=joined("standard_errors"),
-        adjacency=joined("adjacency"),
-        probability=joined("probability"),
-        penalised=joined("penalised"),
+        **arrays,
         orders=[order for one in solutions for order in one.orders],
         converged=all(one.converged for one in solutions),
         history=History(
             padded("objective").sum(axis=0),
             *(padded(name).max(axis=0) for name in ("primal_residual", "dual_residual", "h")),
         ),
-        certificate=Certificate(*(worst(f.name) for f in fields(Certificate))),
+        certificate=Certificate(
+            objective=sum(one.objective for one in certificates),
+            start=starts.pop() if len(starts) == 1 else "both",
+            **worst,
+        ),
     )
