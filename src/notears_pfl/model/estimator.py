@@ -90,6 +90,10 @@ class NotearsPFL:
         λ1, λ2 and κ of the fit; where λ2 = 0 and sites chose different λ1, its mean.
     site_parameters_ : list of Parameters
         λ1, λ2 and κ of each site.
+    ties_ : ndarray of shape (K,)
+        Log-probability per sample that a site's edges gain by orders that tie it to the others;
+        negative where the site fits the others badly. If the sites lose by ties on the whole, all
+        keep orders of their own (``certificate_.start`` is ``own``).
     candidates_ : list of Candidate
         The settings that were compared, with their scores (lower is better); None where the
         scores of weaker ties already showed that stronger ones would be worse.
@@ -99,6 +103,7 @@ class NotearsPFL:
     standard_errors_: Array
     probability_: Array
     direction_support_: Array
+    ties_: Array
     penalised_weights_: Array
     adjacency_: Mask
     order_: npt.NDArray[np.intp]
@@ -230,6 +235,7 @@ class NotearsPFL:
         self.weights_ = solution.weights
         self.standard_errors_ = solution.standard_errors
         self.probability_ = solution.probability
+        self.ties_ = solution.ties
         self.direction_support_ = solution.direction_support
         self.penalised_weights_ = solution.penalised
         self.adjacency_ = solution.adjacency

@@ -34,13 +34,13 @@ EDGE_EXPONENT = -1.5
 # q1: a site lacks one in twenty of the edges that most sites have.
 GIVEN_COMMON = 0.95
 # Rounds in which q0 and the variances are estimated again from the edges.
-MAX_ROUNDS = 6
+MAX_ROUNDS = 4
 # An edge changes at most this often in one round: two parents that replace each other would
 # otherwise change for ever.
 MAX_CHANGES = 3
 # Grid of the slab's variance and of the share that all sites have in common.
-SLAB_VARIANCES = np.geomspace(0.02, 8, 18)
-COMMON_SHARES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.995)
+SLAB_VARIANCES = np.geomspace(0.02, 8, 13)
+COMMON_SHARES = (0.0, 0.5, 0.8, 0.95, 0.99)
 
 
 class Prior(NamedTuple):
@@ -106,8 +106,9 @@ class Evidence:
 
 
 def decide(
-    U: Array, n: Array, allowed: Mask, start: Mask, threshold: float, required: Mask
-) -> Evidence:
+    U: Array, n: Array, allowed: Mask, start: Mask, threshold: float, required: Mask,
+    max_rounds: int = MAX_ROUNDS,
+) -> Evidence:  # fmt: skip
     """Decide on the edges that respect the orders.
 
     Parameters
@@ -122,15 +123,18 @@ def decide(
         Weights that do not exceed this do not count.
     required : ndarray of bool, shape (K, d, d)
         Edges that exist for certain.
+    max_rounds : int
+        How often q0 and the variances are estimated at most.
     """
     A = (start & allowed) | required
     d = len(allowed[0])
     rates = Rates(common=d**EDGE_EXPONENT, otherwise=1 / d, t0=0.0, td=1.0)
     noise = np.diagonal(U, axis1=1, axis2=2)
-    for _ in range(MAX_ROUNDS):
+    # The edges explain some of the variance that the noise has at first.
+    noise = noise_variances(U, n, A, noise, rates)
+    for _ in range(max_rounds):
         before = A
-        # The edges explain some of the variance that the noise had at first.
-        noise = noise_variances(U, n, A, noise_variances(U, n, A, noise, rates), rates)
+        noise = noise_variances(U, n, A, noise, rates)
         rates = estimate_rates(U, n[:, None] / noise, A, allowed, rates)
         A, odds = _settle(
             U, n[:, None] / noise, A, allowed, threshold, rates, required, np.arange(d)
@@ -378,18 +382,18 @@ def slab_variances(r: Array, g: Array, A: Mask) -> tuple[float, float]:
     return variances
 
 
-def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> float:
-    """Logarithm of the posterior probability of the edges, up to a constant, as in the BIC.
+def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> Array:
+    """Logarithm of the posterior probability of every site's edges, (K,), as in the BIC.
 
-    ``noise``, (K,), is one variance per site: as in the objective, all ROIs count alike, which is
-    what tells directions apart. To compare edges, use the same noise for all of them.
+    Up to a constant. ``noise``, (K,), is one variance per site: as in the objective, all ROIs count
+    alike, which is what tells directions apart. To compare edges, use the same noise for all.
     """
     A = evidence.adjacency
-    wide = wide_prior(U, n, noise)
     precision = np.broadcast_to((n / noise)[:, None], U.shape[:2])
-    found = edge_statistics(U, precision, A, wide, *_all_columns(U))
-    size = 0.5 * (A.sum(axis=(1, 2)) * np.log(n)).sum()
-    return float(-0.5 * found.residual.sum() - size + expectation(evidence)[A].sum())
+    found = edge_statistics(U, precision, A, wide_prior(U, n, noise), *_all_columns(U))
+    prior = np.where(A, expectation(evidence) - 0.5 * np.log(n)[:, None, None], 0.0)
+    squares: Array = found.residual.reshape(A.shape[:2]).sum(axis=1)
+    return prior.sum(axis=(1, 2)) - 0.5 * squares
 
 
 def wide_prior(U: Array, n: Array, noise: Array) -> Prior:

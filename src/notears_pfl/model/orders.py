@@ -3,16 +3,17 @@
 The path ends in one of many near-equal optima, and which one depends on its schedule. So the search
 also starts from a consensus order that needs no path: the ROI with the smallest variance given
 those already placed comes next, over all sites (with equal noise an ROI whose causes are all placed
-has the variance of the noise, and no other has less). From each start, an edge a → b is turned
-round, at all sites that have it or at one, where the samples ask for it:
+has the variance of the noise, and no other has less); and from such orders of the sites' own, for
+sites that have little in common. From each start, an edge a → b is turned round, at all sites that
+have it or at one, where the samples ask for it:
 
     B = Σ_k ½ n_k/s_k (r²/g of b → a given the parents of a  −  r²/g of a → b given the others of b)
 
 with score r and curvature g of a weight (:mod:`notears_pfl.model.evidence`) and one noise variance
 s_k per site. B is the log-odds of the order with the edge turned round; what the penalty takes from
 weights, which can favour either direction, is not in it. A single site departs from the others
-against the odds that it has edges as most of them have. Of the two ends, the better one is kept
-(:func:`prefer_path`). The share of its order and of the one with the edge turned round that has
+against the odds that it has edges as most of them have. One of the ends is kept
+(:func:`choose`). The share of its order and of the one with the edge turned round that has
 the edge as it is, 1/(1 + exp B), is the support of the edge's direction.
 """
 
@@ -24,6 +25,7 @@ from scipy.special import expit
 
 from notears_pfl.model.coordinator import respecting
 from notears_pfl.model.evidence import (
+    MAX_ROUNDS,
     Evidence,
     all_statistics,
     decide,
@@ -38,10 +40,12 @@ from notears_pfl.model.problem import Array, Mask, Order
 # otherwise explain everything.
 RIDGE = 0.02
 # Log-odds from which an edge is turned round (odds of 50), and rounds of the search at most.
-LEAST_ODDS, MAX_ROUNDS = 4.0, 12
+LEAST_ODDS, SEARCH_ROUNDS = 4.0, 12
 # Share by which the objective of a poor optimum exceeds another one; schedules of the path differ
 # by about as much on the same series.
 POOR = 0.003
+# Places of the starts.
+_, CONSENSUS, OWN = range(3)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def consensus_order(U: Array) -> Order:
 
 def direct(
     U: Array, n: Array, orders: Sequence[Order], start: Mask, threshold: float, allowed: Mask,
-    required: Mask,
+    required: Mask, max_rounds: int = SEARCH_ROUNDS,
 ) -> Directed:  # fmt: skip
     """Decide on the edges, turning round those that the samples ask for.
 
@@ -96,13 +100,17 @@ def direct(
         Weights that do not exceed this do not count.
     allowed, required : ndarrays of bool, shape (K, d, d)
         Edges that may exist in some order, and those that do for certain.
+    max_rounds : int
+        How often edges are turned round at most.
     """
     orders, turned, d = list(orders), np.zeros(U.shape, dtype=bool), U.shape[-1]
     possible = respecting(orders) & allowed
-    evidence = decide(U, n, possible, start, threshold, required)
+    # Without a search, the edges are wanted for a comparison only.
+    exact = MAX_ROUNDS if max_rounds else 1
+    evidence = decide(U, n, possible, start, threshold, required, exact)
     noise = evidence.noise.mean(axis=1)
-    kept, highest = (orders, evidence), log_posterior(U, n, noise, evidence)
-    for _ in range(MAX_ROUNDS):
+    kept, highest = (orders, evidence), log_posterior(U, n, noise, evidence).sum()
+    for _ in range(max_rounds):
         A = evidence.adjacency
         touched: set[int] = set()
         expected = expectation(evidence)
@@ -126,27 +134,38 @@ def direct(
         start = (A | A.swapaxes(1, 2)) & possible
         evidence = decide_columns(U, n, possible, start, threshold, required, evidence, changed)
         # Other edges follow an edge that is turned round, which may cost more than it gained.
-        if (now := log_posterior(U, n, noise, evidence)) > highest:
+        if (now := log_posterior(U, n, noise, evidence).sum()) > highest:
             kept, highest = (orders, evidence), now
     orders, evidence = kept
-    possible = respecting(orders) & allowed
-    evidence = decide(U, n, possible, evidence.adjacency, threshold, required)
     return Directed(orders, evidence, reversal_odds(U, n, evidence))
 
 
-def prefer_path(
-    U: Array, n: Array, path: Directed, consensus: Directed, objectives: tuple[float, float]
-) -> bool:
-    """Whether the search from the end of the path ends better than that from the consensus.
+def poor(objectives: Sequence[float]) -> Mask:
+    """Which starts are poor optima: their objective is clearly higher than the lowest.
 
-    It does if its edges are more probable, unless its objective was clearly higher at the start:
-    then the path ended in a poor optimum, and another schedule would have found another one.
+    Another schedule of the path would have found another one. The consensus is the simplest order
+    and always counts.
     """
-    noise = (path.evidence.noise + consensus.evidence.noise).mean(axis=1) / 2
-    path_edges, other_edges = (
-        log_posterior(U, n, noise, end.evidence) for end in (path, consensus)
-    )
-    return path_edges > other_edges and objectives[0] <= (1 + POOR) * objectives[1]
+    found = np.array(objectives) > (1 + POOR) * min(objectives)
+    found[CONSENSUS] = False
+    return found
+
+
+def choose(U: Array, n: Array, ends: Sequence[Directed], is_poor: Mask) -> tuple[int, Array]:
+    """Which end to keep, from the path, the consensus or own orders; what ties are worth to sites.
+
+    The most probable edges win, but not from poor starts. What ties are worth to a site is the
+    logarithm of the probability that its edges gain by them, per sample, (K,); a single site has
+    no orders of its own to compare with.
+    """
+    noise = np.mean([end.evidence.noise.mean(axis=1) for end in ends], axis=0)
+    by_site = np.array([log_posterior(U, n, noise, end.evidence) for end in ends])
+    total = np.where(is_poor, -np.inf, by_site.sum(axis=1))
+    chosen = int(np.argmax(total))
+    if len(ends) == OWN:
+        return chosen, np.zeros(len(U))
+    tied = by_site[int(np.argmax(total[:OWN]))]
+    return chosen, (tied - by_site[OWN]) / n
 
 
 def reversal_odds(U: Array, n: Array, evidence: Evidence) -> Array:

@@ -15,7 +15,7 @@ with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -30,9 +30,16 @@ from notears_pfl.model.coordinator import (
     site_orders,
     stacked_weights,
 )
-from notears_pfl.model.evidence import refit_weights
+from notears_pfl.model.evidence import decide, refit_weights
 from notears_pfl.model.federation import Description, Sites
-from notears_pfl.model.orders import consensus_order, direct, prefer_path
+from notears_pfl.model.orders import (
+    SEARCH_ROUNDS,
+    choose,
+    consensus_order,
+    direct,
+    poor,
+    reversal_odds,
+)
 from notears_pfl.model.problem import (
     ACYCLICITIES,
     AcyclicityName,
@@ -272,7 +279,10 @@ def _norm(X: Array) -> float:
     return float(np.sqrt(np.vdot(X, X)))
 
 
-Start = Literal["path", "consensus", "both"]
+# Residual at which refits end that only provide a start for the search.
+START_TOL = 5e-3
+Start = Literal["path", "consensus", "own", "several"]
+STARTS: tuple[Start, ...] = ("path", "consensus", "own")
 
 
 @dataclass(frozen=True)
@@ -291,9 +301,9 @@ class Certificate:
         Largest h at the end of the path; that of the returned weights is zero.
     acyclic_threshold : float
         Smallest threshold at which the end of the path is acyclic at every site.
-    start : {"path", "consensus", "both"}
-        From where the search found the orders: the end of the path, or the consensus order; both,
-        where sites were fitted separately and differ.
+    start : {"path", "consensus", "own", "several"}
+        From where the search found the orders: the end of the path, the consensus order, or orders
+        of the sites' own; several, where sites were fitted separately and differ.
     """
 
     objective: float
@@ -314,6 +324,7 @@ class Solution:
     adjacency: Mask
     probability: Array
     direction_support: Array
+    ties: Array
     penalised: Array
     orders: list[Order]
     converged: bool
@@ -335,24 +346,34 @@ def solve(
     Z = follow_path(problem, options, log)
     path_residual, h = log.primal_residual[-1], log.h[-1]
     orders = site_orders(Z, variances, options.path_threshold)
-    first = refit(problem, orders, options, log)
+    # Refits that only provide starts need not be exact.
+    loose = replace(options, tol=max(options.tol, START_TOL))
+    first = refit(problem, orders, loose, log)
     # Weak edges got their place in the order from an unfinished path: now only clear ones count.
     orders = site_orders(first.Z[0], variances, options.order_threshold)
-    clear = refit(problem, orders, options, log, start=first.T)
-    objective = log.objective[-1]
-    agreed_orders = [consensus_order(U)] * len(U)
-    agreed = refit(problem, agreed_orders, options, log)
+    clear = refit(problem, orders, loose, log, start=first.T)
+    starts, objectives = [(orders, clear)], [log.objective[-1]]
+    agreed, own = [consensus_order(U)] * len(U), [consensus_order(u[None]) for u in U]
+    for other in (agreed, own) if len(U) > 1 else (agreed,):
+        starts.append((other, refit(problem, other, loose, log)))
+        objectives.append(log.objective[-1])
     everything = np.broadcast_to(~np.eye(U.shape[-1], dtype=bool), U.shape)
-    path, consensus = (
+    none = np.zeros_like(everything)
+    is_poor = poor(objectives)
+    ends = [
         direct(
             U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
-            everything, np.zeros_like(everything),
+            everything, none, 0 if hopeless else SEARCH_ROUNDS,
         )
-        for start, ended in ((orders, clear), (agreed_orders, agreed))
-    )  # fmt: skip
-    by_path = prefer_path(U, n, path, consensus, (objective, log.objective[-1]))
-    found, ended = (path, clear) if by_path else (consensus, agreed)
-    final = refit(problem, found.orders, options, log, start=ended.T)
+        for (start, ended), hopeless in zip(starts, is_poor, strict=True)
+    ]  # fmt: skip
+    chosen, ties = choose(U, n, ends, is_poor)
+    found = ends[chosen]
+    final = refit(problem, found.orders, options, log, start=starts[chosen][1].T)
+    edges = decide(
+        U, n, respecting(found.orders), found.evidence.adjacency, options.threshold, none
+    )
+    found = replace(found, evidence=edges, against=reversal_odds(U, n, edges))
     weights, standard_errors = refit_weights(U, n, found.evidence)
     return Solution(
         weights=weights,
@@ -360,6 +381,7 @@ def solve(
         adjacency=found.evidence.adjacency,
         probability=found.evidence.probability,
         direction_support=found.support,
+        ties=ties,
         penalised=final.Z[0],
         orders=found.orders,
         converged=final.converged,
@@ -371,7 +393,7 @@ def solve(
             path_residual=path_residual,
             h=h,
             acyclic_threshold=max(acyclic_threshold(z) for z in Z),
-            start="path" if by_path else "consensus",
+            start=STARTS[chosen],
         ),
     )
 
@@ -394,7 +416,7 @@ def merge(solutions: Sequence[Solution]) -> Solution:
     names = ("weights", "standard_errors", "adjacency", "probability", "direction_support")
     arrays = {
         name: np.concatenate([getattr(one, name) for one in solutions])
-        for name in (*names, "penalised")
+        for name in (*names, "ties", "penalised")
     }
     return Solution(
         **arrays,
@@ -406,7 +428,7 @@ def merge(solutions: Sequence[Solution]) -> Solution:
         ),
         certificate=Certificate(
             objective=sum(one.objective for one in certificates),
-            start=starts.pop() if len(starts) == 1 else "both",
+            start=starts.pop() if len(starts) == 1 else "several",
             **worst,
         ),
     )
