@@ -28,7 +28,7 @@ from notears_pfl.baselines.equivalence import ClassFit
 from notears_pfl.baselines.ges import ges_with_edges
 from notears_pfl.baselines.granger import Kind, granger
 from notears_pfl.baselines.pc import pc_with_edges
-from notears_pfl.errors import NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
 from notears_pfl.model.estimator import NotearsPFL
 from notears_pfl.model.problem import Array, Mask
 
@@ -97,6 +97,7 @@ def learn_all(
     with warnings.catch_warnings():
         # The result records whether a fit converged, so no warning is needed.
         warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", DoubtfulFitWarning)
         learned = {"pfl": _timed(_pfl, sites, options)}
         n_edges = [int(network.edges.sum()) for network in learned["pfl"].networks]
         for name in baselines:

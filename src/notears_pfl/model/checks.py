@@ -32,6 +32,24 @@ def checked_samples(samples: Sequence[npt.ArrayLike], *, demean: bool) -> list[A
     return arrays
 
 
+def column_names(samples: Sequence[Any]) -> list[str] | None:
+    """Names of the columns where tables have names; refuses tables that do not agree on them."""
+    named = [list(x.columns) for x in samples if hasattr(x, "columns")]
+    if not named or not all(isinstance(name, str) for columns in named for name in columns):
+        return None
+    for k, columns in enumerate(named):
+        if columns != named[0]:
+            pairs = zip(named[0], columns, strict=False)
+            other = [f"{theirs!r} instead of {ours!r}" for ours, theirs in pairs if ours != theirs]
+            msg = (
+                f"site {k}: columns must have the names of site 0, in the same order; found "
+                f"{other[0] if other else f'{len(columns)} columns'}. Select the columns by name "
+                "before fitting."
+            )
+            raise InputError(msg)
+    return named[0]
+
+
 def checked_subjects(
     subjects: Sequence[npt.ArrayLike] | None, samples: Sequence[Array]
 ) -> list[npt.NDArray[np.intp] | None]:

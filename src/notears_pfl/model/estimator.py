@@ -3,15 +3,23 @@
 import inspect
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from notears_pfl.errors import InputError, NotConvergedWarning
-from notears_pfl.model.checks import checked_moments, checked_samples, checked_subjects
+from notears_pfl.errors import DoubtfulFitWarning, InputError, NotConvergedWarning
+from notears_pfl.model.checks import (
+    checked_moments,
+    checked_samples,
+    checked_subjects,
+    column_names,
+)
+from notears_pfl.model.constraints import Constraints, Edges, checked_constraints
 from notears_pfl.model.coordinator import known_moments
+from notears_pfl.model.doubts import doubts
 from notears_pfl.model.federation import LocalSites, Site, Sites, site_from_samples
 from notears_pfl.model.problem import (
     AcyclicityName,
@@ -55,6 +63,10 @@ class NotearsPFL:
         Relative residual at which the rounds stop.
     max_rounds : int
         Cap on the rounds of the final refit.
+    required, forbidden : mask of shape (d, d) or pairs (from, to), optional
+        Edges that exist, and that do not, at every site; pairs are numbers or names of columns.
+    tiers : sequence of d ints, optional
+        No edge goes from an ROI of a higher tier to one of a lower tier.
     progress : bool, optional
         Whether to show a progress bar; by default for long fits in a terminal.
 
@@ -97,8 +109,14 @@ class NotearsPFL:
     candidates_ : list of Candidate
         The settings that were compared, with their scores (lower is better); None where the
         scores of weaker ties already showed that stronger ones would be worse.
+    doubts_ : list of str
+        What makes the result doubtful: the path, loud sites, ROIs scaled apart, the edge of a grid.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (d,)
+        Number of ROIs, and the names of the samples' columns where these have names.
     """
 
+    # Names of the columns of the samples of this fit.
+    _names: list[str] | None = None
     weights_: Array
     standard_errors_: Array
     probability_: Array
@@ -114,6 +132,9 @@ class NotearsPFL:
     parameters_: Parameters
     site_parameters_: list[Parameters]
     candidates_: list[Candidate]
+    doubts_: list[str]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
     def __init__(
         self,
@@ -127,6 +148,9 @@ class NotearsPFL:
         center: bool = True,
         tol: float = 1e-3,
         max_rounds: int = 300,
+        required: Edges = None,
+        forbidden: Edges = None,
+        tiers: Sequence[int] | None = None,
         progress: bool | None = None,
     ) -> None:
         self.penalty = penalty
@@ -138,6 +162,9 @@ class NotearsPFL:
         self.center = center
         self.tol = tol
         self.max_rounds = max_rounds
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
         self.progress = progress
 
     def fit(
@@ -158,6 +185,7 @@ class NotearsPFL:
             subjects, and autocorrelation is measured within subjects. By default the rows of a
             site are one series.
         """
+        self._names = column_names(samples)
         arrays = checked_samples(samples, demean=self.center)
         owners = checked_subjects(subjects, arrays)
         sites = [
@@ -173,6 +201,7 @@ class NotearsPFL:
         Moments cannot be cross-validated: a parameter that would be takes the value at which
         cross-validation starts (κ = 1, or the middle λ2 of ``chain``).
         """
+        self._names = None
         return self.fit_over(LocalSites([Site(m) for m in checked_moments(moments)]))
 
     def fit_over(self, sites: Sites) -> Self:
@@ -186,6 +215,8 @@ class NotearsPFL:
             disable=None if self.progress is None else not self.progress,
         ) as bar:
             described = sites.describe()
+            d = len(described[0].variances)
+            options = replace(options, constraints=self._constraints(d))
             # Without ties between the sites, each is fitted alone.
             if self.lambda2 == 0:
                 parts = [*zip(sites.alone(), [[site] for site in described], strict=True)]
@@ -201,8 +232,25 @@ class NotearsPFL:
         self.parameters_ = mean_parameters(parameters)
         self.site_parameters_ = parameters
         self.candidates_ = list(dict.fromkeys(candidates))
-        self._keep(merge(solutions) if len(solutions) > 1 else solutions[0])
+        self.n_features_in_ = d
+        if self._names is not None:
+            self.feature_names_in_ = np.array(self._names, dtype=object)
+        solution = merge(solutions) if len(solutions) > 1 else solutions[0]
+        self._keep(solution)
+        self.doubts_ = [
+            *doubts(
+                described, sites.numbers, solution.noise, solution.certificate, candidates, options
+            )
+        ]
+        for doubt in self.doubts_:
+            warnings.warn(f"NOTEARS-PFL: {doubt}", DoubtfulFitWarning, stacklevel=3)
         return self
+
+    def _constraints(self, d: int) -> Constraints | None:
+        """Return what is known about the edges of d ROIs, None if nothing is."""
+        if self.required is None and self.forbidden is None and self.tiers is None:
+            return None
+        return checked_constraints(self.required, self.forbidden, self.tiers, d, self._names)
 
     def _checked_options(self) -> Options:
         """Return the options of the fit, or refuse the settings."""
@@ -269,7 +317,9 @@ class NotearsPFL:
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
-        shown = [f"{k}={v!r}" for k, v in self.get_params().items() if v != defaults[k].default]
+        # Masks have no single truth value: compare what is shown.
+        values = {k: repr(v) for k, v in self.get_params().items()}
+        shown = [f"{k}={v}" for k, v in values.items() if v != repr(defaults[k].default)]
         return f"NotearsPFL({', '.join(shown)})"
 
 

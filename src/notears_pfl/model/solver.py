@@ -20,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 
+from notears_pfl.model.constraints import Constraints, free_constraints
 from notears_pfl.model.coordinator import (
     Anderson,
     Coordinator,
@@ -106,6 +107,8 @@ class Options:
         Proximal steps of the coordinator in a round of the path.
     memory : int
         Rounds that the acceleration of the refit remembers.
+    constraints : Constraints, optional
+        What is known about edges; the path does not know it, everything after it does.
     """
 
     penalty: PenaltyName = "edgewise"
@@ -122,6 +125,7 @@ class Options:
     relaxation: float = 1.5
     inner_steps: int = 1
     memory: int = 10
+    constraints: Constraints | None = None
 
 
 @dataclass(frozen=True)
@@ -266,7 +270,10 @@ def refit(
         Blocks T to start from.
     """
     problem.sites.begin(problem.D, orders, fold)
-    coordinator = RefitCoordinator(problem.terms, respecting(orders))
+    allowed = respecting(orders)
+    if options.constraints is not None:
+        allowed &= options.constraints.allowed
+    coordinator = RefitCoordinator(problem.terms, allowed)
     T = problem.zeros() if start is None else start
     anderson = Anderson(options.memory)
     return run_rounds(
@@ -325,6 +332,7 @@ class Solution:
     probability: Array
     direction_support: Array
     ties: Array
+    noise: Array
     penalised: Array
     orders: list[Order]
     converged: bool
@@ -350,30 +358,30 @@ def solve(
     loose = replace(options, tol=max(options.tol, START_TOL))
     first = refit(problem, orders, loose, log)
     # Weak edges got their place in the order from an unfinished path: now only clear ones count.
-    orders = site_orders(first.Z[0], variances, options.order_threshold)
+    known = options.constraints or free_constraints(U.shape[-1])
+    orders = [known.order(o) for o in site_orders(first.Z[0], variances, options.order_threshold)]
     clear = refit(problem, orders, loose, log, start=first.T)
     starts, objectives = [(orders, clear)], [log.objective[-1]]
-    agreed, own = [consensus_order(U)] * len(U), [consensus_order(u[None]) for u in U]
+    agreed = [known.order(consensus_order(U))] * len(U)
+    own = [known.order(consensus_order(u[None])) for u in U]
     for other in (agreed, own) if len(U) > 1 else (agreed,):
         starts.append((other, refit(problem, other, loose, log)))
         objectives.append(log.objective[-1])
-    everything = np.broadcast_to(~np.eye(U.shape[-1], dtype=bool), U.shape)
-    none = np.zeros_like(everything)
+    allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
     is_poor = poor(objectives)
     ends = [
         direct(
             U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
-            everything, none, 0 if hopeless else SEARCH_ROUNDS,
+            allowed, required, 0 if hopeless else SEARCH_ROUNDS,
         )
         for (start, ended), hopeless in zip(starts, is_poor, strict=True)
     ]  # fmt: skip
     chosen, ties = choose(U, n, ends, is_poor)
     found = ends[chosen]
     final = refit(problem, found.orders, options, log, start=starts[chosen][1].T)
-    edges = decide(
-        U, n, respecting(found.orders), found.evidence.adjacency, options.threshold, none
-    )
-    found = replace(found, evidence=edges, against=reversal_odds(U, n, edges))
+    possible, edges = respecting(found.orders) & allowed, found.evidence.adjacency
+    evidence = decide(U, n, possible, edges, options.threshold, required)
+    found = replace(found, evidence=evidence, against=reversal_odds(U, n, evidence))
     weights, standard_errors = refit_weights(U, n, found.evidence)
     return Solution(
         weights=weights,
@@ -382,6 +390,7 @@ def solve(
         probability=found.evidence.probability,
         direction_support=found.support,
         ties=ties,
+        noise=found.evidence.noise,
         penalised=final.Z[0],
         orders=found.orders,
         converged=final.converged,
@@ -416,7 +425,7 @@ def merge(solutions: Sequence[Solution]) -> Solution:
     names = ("weights", "standard_errors", "adjacency", "probability", "direction_support")
     arrays = {
         name: np.concatenate([getattr(one, name) for one in solutions])
-        for name in (*names, "ties", "penalised")
+        for name in (*names, "ties", "noise", "penalised")
     }
     return Solution(
         **arrays,

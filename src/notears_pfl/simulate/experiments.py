@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.baselines import BaselineFit, notears, notears_admm, notears_average
-from notears_pfl.errors import NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
 from notears_pfl.model.estimator import NotearsPFL
 from notears_pfl.model.problem import PenaltyName
 from notears_pfl.seeds import stream
@@ -71,6 +71,7 @@ def learn(method: str, samples: Sequence[Array], options: MethodOptions) -> Lear
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", DoubtfulFitWarning)
         return METHODS[method](samples, options)
 
 
