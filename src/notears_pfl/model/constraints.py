@@ -19,7 +19,7 @@ Edges: TypeAlias = Mask | Iterable[tuple[Any, Any]] | None
 
 @dataclass(frozen=True)
 class Constraints:
-    """Edges that may exist, edges that exist for certain, and what comes before what: (d, d) each."""
+    """Edges that may exist, edges that exist for certain, and what comes first: (d, d) each."""
 
     allowed: Mask
     required: Mask

@@ -74,8 +74,8 @@ def _path(certificate: Certificate, options: Options) -> Iterator[str]:
     if certificate.acyclic_threshold > limit:
         yield (
             f"the path ended with cycles of weights up to {certificate.acyclic_threshold:.2g}, "
-            f"above {limit:.2g}: the order of the ROIs, and so the directions, rest on weights that are "
-            "not clear. Look at direction_support_."
+            f"above {limit:.2g}: the order of the ROIs, and so the directions, rest on weights "
+            "that are not clear. Look at direction_support_."
         )
     # A finer tolerance than the default is for the weights, not for the path.
     limit = PATH_RESIDUAL * max(options.tol, Options.tol)
