@@ -127,6 +127,6 @@ def _samples(findings: Findings) -> PageTable:
     }  # fmt: skip
     caption = (
         "Data behind each network; directions with a support below 90 %; what its edges gain by "
-        "ties to the other sites (log-probability per sample; negative where the site fits them badly)"
+        "ties to the other sites (log-probability per sample; negative: it fits them badly)"
     )
     return page_table("samples", caption, rows, titles, {"effective": ".0f", "ties": "+.3f"})
