@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/estimator_repeatability.py series.npz participants.tsv
 
 The archive holds one array (volumes × ROIs) per participant_id, the table their site and group.
-Edges are ranked by their penalised weights. With ``--schedules``, all subjects are fitted with other
-numbers of stages and rounds of the path instead, which must not matter.
+Edges are ranked by their penalised weights. With ``--schedules``, all subjects are fitted with
+other numbers of stages and rounds of the path instead, which must not matter.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def measure(series, table, columns, n_splits):
 
 
 def stacked(series, ids_by_site, columns, scale):
-    """Samples of every site, and whose they are."""
+    """Stack the samples of every site, and say whose they are."""
     parts = [[scaled(series[i][:, columns], scale) for i in ids] for ids in ids_by_site]
     subjects = [np.repeat(range(len(site)), [len(x) for x in site]) for site in parts]
     return [np.vstack(site) for site in parts], subjects
