@@ -6,6 +6,7 @@ estimator     NotearsPFL: settings and results
 checks        refuses samples and settings that cannot be fitted
 constraints   required and forbidden edges, tiers
 doubts        what makes a complete fit doubtful
+curve         edges against the threshold and λ
 selection     chooses λ1, λ2 and κ where they are ``auto``
 solver        path and refit, in rounds between coordinator and sites
 orders        other orders of the ROIs, and the support of every direction

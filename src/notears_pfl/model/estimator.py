@@ -18,7 +18,7 @@ from notears_pfl.model.checks import (
     column_names,
 )
 from notears_pfl.model.constraints import Constraints, Edges, checked_constraints
-from notears_pfl.model.coordinator import known_moments
+from notears_pfl.model.coordinator import effective_samples, known_moments
 from notears_pfl.model.doubts import doubts
 from notears_pfl.model.federation import LocalSites, Site, Sites, site_from_samples
 from notears_pfl.model.problem import (
@@ -109,6 +109,8 @@ class NotearsPFL:
     candidates_ : list of Candidate
         The settings that were compared, with their scores (lower is better); None where the
         scores of weaker ties already showed that stronger ones would be worse.
+    moments_, effective_samples_ : ndarrays of shape (K, d, d) and (K,)
+        Second moments of the sites, and how many independent samples these are worth.
     doubts_ : list of str
         What makes the result doubtful: the path, loud sites, ROIs scaled apart, the edge of a grid.
     n_features_in_, feature_names_in_ : int, ndarray of shape (d,)
@@ -132,6 +134,8 @@ class NotearsPFL:
     parameters_: Parameters
     site_parameters_: list[Parameters]
     candidates_: list[Candidate]
+    moments_: Array
+    effective_samples_: Array
     doubts_: list[str]
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
@@ -222,16 +226,21 @@ class NotearsPFL:
                 parts = [*zip(sites.alone(), [[site] for site in described], strict=True)]
             else:
                 parts = [(sites, described)]
-            solutions, parameters, candidates = [], [], []
+            solutions, parameters, candidates, moments = [], [], [], []
             for part, theirs in parts:
                 U = known_moments(part, theirs, options.rho)
                 chosen = select(part, theirs, given, options, bar.update)
                 solutions.append(solve(chosen.problem, theirs, U, options, bar.update))
+                moments.append(U)
                 parameters += [chosen.parameters] * len(theirs)
                 candidates += chosen.candidates
         self.parameters_ = mean_parameters(parameters)
         self.site_parameters_ = parameters
         self.candidates_ = list(dict.fromkeys(candidates))
+        self.moments_, self.effective_samples_ = (
+            np.concatenate(moments),
+            effective_samples(described),
+        )
         self.n_features_in_ = d
         if self._names is not None:
             self.feature_names_in_ = np.array(self._names, dtype=object)
