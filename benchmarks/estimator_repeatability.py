@@ -3,17 +3,24 @@
     OMP_NUM_THREADS=1 python benchmarks/estimator_repeatability.py series.npz participants.tsv
 
 The archive holds one array (volumes × ROIs) per participant_id, the table their site and group.
+Edges are ranked by their penalised weights. With ``--schedules``, all subjects are fitted with
+other numbers of stages and rounds of the path instead, which must not matter.
 """
 
 import argparse
+import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from notears_pfl import NotearsPFL
-from notears_pfl.errors import NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
+from notears_pfl.model.solver import central_path
 from notears_pfl.seeds import stream
+
+SCHEDULES = [(9, 40, 20), (13, 60, 20), (17, 80, 20), (25, 80, 20), (33, 80, 40), (17, 40, 10)]
 
 MODELS = {
     "separate": {"lambda2": 0},
@@ -71,21 +78,64 @@ def measure(series, table, columns, n_splits):
     for scale in ("subject", "roi"):
         for split in range(n_splits):
             halved = halves(table, stream(1, "benchmark", "halves", str(split)))
-            samples = [
-                [np.vstack([scaled(series[i][:, columns], scale) for i in ids]) for ids in half]
-                for half in halved
-            ]
+            samples = [stacked(series, half, columns, scale) for half in halved]
             for name, settings in MODELS.items():
-                fits = [NotearsPFL(threshold=0, **settings).fit(half) for half in samples]
-                result = repeatability(fits[0].weights_, fits[1].weights_, len(columns))
+                fits = [NotearsPFL(**settings).fit(x, subjects=who) for x, who in samples]
+                weights = [fit.penalised_weights_ for fit in fits]
+                result = repeatability(*weights, len(columns))
                 ends = {
                     "kappa or λ2": np.mean([chosen(fit) for fit in fits]),
                     "converged": np.mean([fit.converged_ for fit in fits]),
                     "residual": max(fit.certificate_.primal_residual for fit in fits),
                     "acyclic at": max(fit.certificate_.acyclic_threshold for fit in fits),
+                    "density": np.mean([fit.adjacency_.sum(axis=(1, 2)).mean() for fit in fits]),
                 }
                 rows.append({"scale": scale, "model": name, **result, **ends})
     return pd.DataFrame(rows)
+
+
+def stacked(series, ids_by_site, columns, scale):
+    """Stack the samples of every site, and say whose they are."""
+    parts = [[scaled(series[i][:, columns], scale) for i in ids] for ids in ids_by_site]
+    subjects = [np.repeat(range(len(site)), [len(x) for x in site]) for site in parts]
+    return [np.vstack(site) for site in parts], subjects
+
+
+def compare_schedules(series, table, columns):
+    """Print objective and edges of every schedule, and the lowest Jaccard index of two of them."""
+    ids = [site["participant_id"] for _, site in table.groupby("site")]
+    for scale in ("subject", "roi"):
+        samples, subjects = stacked(series, ids, columns, scale)
+        found = []
+        for schedule in SCHEDULES:
+            model = Scheduled(kappa=0.0).along(schedule).fit(samples, subjects=subjects)
+            found.append(model.adjacency_)
+            print(
+                f"{scale}, stages and rounds {schedule}: objective "
+                f"{model.certificate_.objective:.3f}, from the {model.certificate_.start}, edges "
+                f"{model.adjacency_.sum(axis=(1, 2)).tolist()}, CPU s {model.seconds:.2f}"
+            )
+        pairs = [(a & b).sum() / (a | b).sum() for a in found for b in found]
+        print(f"{scale}: lowest directed Jaccard index of two schedules {min(pairs):.3f}")
+
+
+class Scheduled(NotearsPFL):
+    """The estimator with another path."""
+
+    def along(self, schedule):
+        """Follow this schedule: stages, rounds of the first stage, rounds of the others."""
+        self._schedule = schedule
+        return self
+
+    def _checked_options(self):
+        return replace(super()._checked_options(), path=central_path(*self._schedule))
+
+    def fit(self, samples, **settings):
+        """Fit and time it."""
+        started = time.process_time()
+        super().fit(samples, **settings)
+        self.seconds = time.process_time() - started
+        return self
 
 
 def chosen(fit):
@@ -111,16 +161,17 @@ if __name__ == "__main__":
     parser.add_argument("--group", default="TC")
     parser.add_argument("--rois", default="config/rois.tsv")
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--schedules", action="store_true", help="compare schedules of the path")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotConvergedWarning)
+    warnings.simplefilter("ignore", DoubtfulFitWarning)
     participants = pd.read_csv(arguments.participants, sep="\t")
     selected = np.flatnonzero(pd.read_csv(arguments.rois, sep="\t")["selected"])
-    table = measure(
-        np.load(arguments.series),
-        participants[participants["group"] == arguments.group],
-        selected,
-        arguments.splits,
-    )
+    chosen_subjects = participants[participants["group"] == arguments.group]
+    if arguments.schedules:
+        compare_schedules(np.load(arguments.series), chosen_subjects, selected)
+        raise SystemExit
+    table = measure(np.load(arguments.series), chosen_subjects, selected, arguments.splits)
     means = table.groupby(["scale", "model"], sort=False).mean()
     print(means.round(3).to_string(), "\n")
     for claim in verdicts(means):

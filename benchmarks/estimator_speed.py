@@ -12,7 +12,7 @@ import pandas as pd
 
 from notears_pfl import NotearsPFL
 from notears_pfl.baselines import notears, notears_admm
-from notears_pfl.errors import NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
 from notears_pfl.model.problem import LogDeterminant
 from notears_pfl.model.solver import Options
 from notears_pfl.seeds import stream
@@ -106,6 +106,7 @@ if __name__ == "__main__":
     parser.add_argument("--grid", action="store_true", help="growth at all nine (d, K), not five")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NotConvergedWarning)
+    warnings.simplefilter("ignore", DoubtfulFitWarning)
     if arguments.runs:
         compare_methods(arguments.runs)
     if not arguments.skip_growth:

@@ -16,7 +16,8 @@ with rule_log(snakemake.log[0]):
     samples = {site: site_samples(series[site], params.scale) for site in params.sites}
     x = [samples[site].x for site in params.sites]
 
-    fit = NotearsPFL(**params.estimator).fit(x)
+    subjects = [samples[site].subjects for site in params.sites]
+    fit = NotearsPFL(**params.estimator).fit(x, subjects=subjects)
 
     sites = {
         site: {

@@ -41,6 +41,10 @@ class InputError(PflError, ValueError):
     """An estimator cannot be fitted to the given arrays or with the given settings."""
 
 
+class DoubtfulFitWarning(UserWarning):
+    """A fit is complete, but something about its samples or its path makes its result doubtful."""
+
+
 class NotConvergedWarning(UserWarning):
     """The solver stopped before the residuals were small; the result reports their size."""
 

@@ -121,6 +121,7 @@ if PLAN.kind == "phantom":
                 "results/fit/true_series/group-{{group}}_site-{site}_relmat.json",
                 site=PLAN.sites,
             ),
+            edges="results/fit/true_series/group-{group}_edges.tsv",
             report="results/fit/true_series/group-{group}_fit.json",
         log:
             "logs/fit_networks_true_series/group-{group}.log",

@@ -14,6 +14,7 @@ rule federated_networks:
             group=PLAN.groups,
             site=PLAN.sites,
         ),
+        edges=expand("results/federated/group-{group}_edges.tsv", group=PLAN.groups),
         reports=expand("results/federated/group-{group}_fit.json", group=PLAN.groups),
         ledgers=expand("results/federated/sites/{site}/ledger.tsv", site=PLAN.sites),
         statements=expand(

@@ -9,6 +9,7 @@ rule fit_networks:
         sidecars=expand(
             "results/fit/group-{{group}}_site-{site}_relmat.json", site=PLAN.sites
         ),
+        edges="results/fit/group-{group}_edges.tsv",
         report="results/fit/group-{group}_fit.json",
     log:
         "logs/fit_networks/group-{group}.log",
@@ -40,6 +41,7 @@ use rule fit_networks as fit_networks_other_scale with:
             "results/fit/other_scale/group-{{group}}_site-{site}_relmat.json",
             site=PLAN.sites,
         ),
+        edges="results/fit/other_scale/group-{group}_edges.tsv",
         report="results/fit/other_scale/group-{group}_fit.json",
     log:
         "logs/fit_networks_other_scale/group-{group}.log",

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from notears_pfl.errors import InputError, NotConvergedWarning
-from notears_pfl.model.estimator import checked_moments, checked_samples
+from notears_pfl.model.checks import checked_moments, checked_samples
 from notears_pfl.model.problem import (
     Array,
     Moments,

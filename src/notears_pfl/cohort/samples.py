@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import CohortError
 
 Scale = Literal["subject", "roi"]
@@ -23,6 +24,8 @@ class Samples:
     ----------
     x : ndarray of shape (n_samples, d)
         Concatenated series, centred per subject and scaled.
+    subjects : ndarray of shape (n_samples,)
+        Whose volume each row is, counted from 0.
     n_subjects : int
         Number of subjects.
     n_effective : float
@@ -31,6 +34,7 @@ class Samples:
     """
 
     x: np.ndarray
+    subjects: np.ndarray
     n_subjects: int
     n_effective: float
 
@@ -55,20 +59,12 @@ def site_samples(series: Mapping[str, pd.DataFrame], scale: Scale) -> Samples:
         _refuse_constant(subject, table.columns, sd)
         parts.append(x / (sd if scale == "roi" else np.sqrt(np.mean(sd**2))))
         n_effective += effective_sample_size(x)
-    return Samples(x=np.concatenate(parts), n_subjects=len(parts), n_effective=n_effective)
-
-
-def effective_sample_size(x: np.ndarray) -> float:
-    """Bartlett's n / Σ_τ r_τ², with r the autocorrelation shared by the ROIs.
-
-    ``x`` of shape (n, d) is centred. This many independent samples would estimate the correlation
-    of two such series as precisely. By Parseval's theorem it is 1 / Σ_f p_f²,
-    with p the share of the variance at each frequency; averaging p over ROIs first keeps the
-    noise of single periodograms from counting as autocorrelation.
-    """
-    power = np.abs(np.fft.fft(x, axis=0)) ** 2
-    p = (power / power.sum(axis=0)).mean(axis=1)
-    return float(1 / np.sum(p**2))
+    return Samples(
+        x=np.concatenate(parts),
+        subjects=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
+        n_subjects=len(parts),
+        n_effective=n_effective,
+    )
 
 
 def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:

@@ -1,7 +1,7 @@
 """The agreed kinds of requests, and checks of their arguments (left) and answers (right).
 
     plan       what to fit: group, ROIs, scale, estimator → counts of the site's data
-    describe   → variance of every ROI, number of samples
+    describe   → variance of every ROI, numbers of samples and of effectively independent ones
     split      number of folds
     begin      scale D of the rows, optionally an order of the ROIs and a fold to leave out
     step       V and ρ → weights W and their loss
@@ -131,6 +131,11 @@ def _check_value(kind: str, value: Any, n_rois: int) -> None:
                 raise MessageError(msg)
             _whole("n", value.n, 2, MOST_SAMPLES)
             _flag("has_samples", value.has_samples)
+            if value.n_effective is not None:
+                _finite("n_effective", value.n_effective, (), positive=True)
+                if value.n_effective > value.n:
+                    msg = f"n_effective must be at most n = {value.n}; found {value.n_effective:g}"
+                    raise MessageError(msg)
         case "split" | "begin", None:
             return
         case "step", (W, loss):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from notears_pfl.cohort.samples import site_samples
@@ -17,8 +18,8 @@ from notears_pfl.io.atomic import one_at_a_time
 from notears_pfl.io.networks import check_cohort, read_discovery_series
 from notears_pfl.io.series_files import series_path
 from notears_pfl.io.tables import read_table
-from notears_pfl.model.estimator import checked_samples
-from notears_pfl.model.federation import Site, site_from_samples
+from notears_pfl.model.checks import checked_samples
+from notears_pfl.model.federation import Site, folds_of, site_from_samples
 from notears_pfl.model.problem import Array, Moments, second_moments
 from notears_pfl.model.selection import n_folds
 
@@ -60,7 +61,7 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
     # would both find no release, and noise drawn twice can be averaged out.
     with one_at_a_time(rules.records):
         if rules.noise is None:
-            exact = _exact_site(rules, plan, series, x, demean)
+            exact = _exact_site(rules, plan, series, x, samples.subjects, demean)
             return LoadedSite(exact, {**counts, "noise": None})
         # The site gets no samples and cannot cross-validate: folds would exceed ε and δ.
         U = _private_moments(rules, rules.noise, plan, series)
@@ -69,16 +70,17 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
 
 
 def _exact_site(
-    rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array, demean: bool
-) -> Site:
+    rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array,
+    subjects: npt.NDArray[np.intp], demean: bool,
+) -> Site:  # fmt: skip
     """Site without noise, with folds if these are large enough."""
     release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
     refuse_changed_release(rules.records, plan["group"], release)
-    whole = site_from_samples(x, demean=demean)
-    folds, lengths = n_folds([whole.describe()]), [len(table) for table in series.values()]
-    if subjects_per_fold(lengths, folds) >= rules.minimum_fold_subjects:
+    whole = site_from_samples(x, demean=demean, subjects=subjects)
+    described = whole.describe()
+    if subjects_per_fold(subjects, n_folds([described])) >= rules.minimum_fold_subjects:
         return whole
-    return Site(second_moments(x, demean=demean))
+    return Site(second_moments(x, demean=demean), n_effective=described.n_effective)
 
 
 def _private_moments(
@@ -98,14 +100,13 @@ def _private_moments(
     return cached_moments(parts, noise, _release(plan, parts), path)
 
 
-def subjects_per_fold(lengths: Sequence[int], folds: int) -> float:
-    """Count the subjects in the smallest fold when series of these lengths are concatenated.
+def subjects_per_fold(subjects: npt.NDArray[np.intp], folds: int) -> float:
+    """Count the subjects in the smallest fold, given whose volume each row is.
 
     The number is the fold's length divided by the longest share of one subject, so that one long
     series with a few short ones does not count as a group.
     """
-    owners = np.repeat(np.arange(len(lengths)), lengths)
-    parts = np.array_split(owners, folds)
+    parts = [subjects[rows] for rows in folds_of(len(subjects), folds, subjects)]
     return min(len(part) / int(np.bincount(part).max()) for part in parts)
 
 

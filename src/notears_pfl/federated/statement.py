@@ -13,7 +13,7 @@ from notears_pfl.io.atomic import whole_file
 
 MEANINGS = {
     "plan": "numbers of subjects, of samples and of effectively independent samples",
-    "describe": "variance of every region, number of samples",
+    "describe": "variance of every region, numbers of samples and of independent samples",
     "split": "an acknowledgement, no data",
     "begin": "an acknowledgement, no data",
     "step": "a matrix of weights between the regions, and one number for how well they fit",
@@ -143,7 +143,8 @@ def _section(ledger: pd.DataFrame, rules: RunRules | None) -> list[str]:
 def _exact(groups: str) -> str:
     return (
         f"The exact covariance matrix of the regions, averaged over the group's subjects, for "
-        f"{groups}: one round of weights is enough to compute it. The matrix summarises the group, "
+        f"{groups}: one round of weights is enough to compute it, and the centre does so to decide "
+        "which connections exist and in which direction. The matrix summarises the group, "
         "not one person, but it is not anonymous in a strict sense: anyone who knows the series of "
         "all subjects but one can compute the remaining subject's covariance from it. No noise was "
         "added. As a result, data sent with noise in other runs are not protected by that noise."
@@ -152,10 +153,9 @@ def _exact(groups: str) -> str:
 
 def _parts(groups: str, least: int | str) -> str:
     return (
-        f"For cross-validation, the series of {groups} were also cut into parts (thirds, in the "
-        "order of the table), and the exact covariance of each part can be computed in the same "
-        f"way. Each part summarises at least {least} subjects. Where a cut divides the series of "
-        "one subject, the mean of that series on either side of the cut can be computed as well."
+        f"For cross-validation, the subjects of {groups} were also divided into parts (thirds, in "
+        "the order of the table), and the exact covariance of each part can be computed in the "
+        f"same way. Each part summarises at least {least} subjects; no cut divides a subject."
     )
 
 

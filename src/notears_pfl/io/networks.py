@@ -17,6 +17,8 @@ from notears_pfl.version import __version__
 
 # Besides this one, which tells its version itself.
 PACKAGES = ("numpy", "scipy")
+# Directions with less support than this are counted as unclear.
+CLEAR_SUPPORT = 0.9
 NETWORK_NAME = re.compile(r"group-(?P<group>[A-Za-z0-9]+)_site-(?P<site>[A-Za-z0-9]+)_relmat\.tsv")
 
 
@@ -98,6 +100,11 @@ class Fitted(Protocol):
     """A fit of one network per site: what :class:`notears_pfl.NotearsPFL` has once it is fitted."""
 
     weights_: np.ndarray
+    standard_errors_: np.ndarray
+    probability_: np.ndarray
+    direction_support_: np.ndarray
+    ties_: np.ndarray
+    doubts_: list[str]
     parameters_: Any
     site_parameters_: Any
     converged_: bool
@@ -133,7 +140,8 @@ def write_fit(
         What each network was learned from: ``Subjects``, ``Samples``, ``EffectiveSamples``, and
         whatever else belongs into the network's sidecar.
     folder : path
-        Gets ``group-G_site-S_relmat.tsv`` with a sidecar for every site, and ``group-G_fit.json``.
+        Gets ``group-G_site-S_relmat.tsv`` with a sidecar for every site, ``group-G_edges.tsv`` with
+        what is known about every edge, and ``group-G_fit.json``.
     scale : str
         ``subject`` or ``roi``.
     about : mapping
@@ -152,16 +160,47 @@ def write_fit(
         "Parameters": fit.parameters_,
         "Converged": fit.converged_,
         "Certificate": fit.certificate_,
+        "Doubts": fit.doubts_,
     }
-    for (site, own), weights, parameters in zip(
-        sites.items(), fit.weights_, fit.site_parameters_, strict=True
-    ):
+    write_table(
+        edge_details(fit, rois, list(sites)), Path(folder) / f"group-{group}_edges.tsv", index=False
+    )
+    unclear = (fit.weights_ != 0) & (fit.direction_support_ < CLEAR_SUPPORT)
+    for k, (site, own) in enumerate(sites.items()):
         path = Path(folder) / f"group-{group}_site-{site}_relmat.tsv"
-        sidecar = {**record, "Site": site, "Parameters": parameters, **own}
-        write_network(weights, rois, plain(sidecar), path)
+        sidecar = {
+            **record,
+            "Site": site,
+            "Parameters": fit.site_parameters_[k],
+            "Ties": fit.ties_[k],
+            "UnclearDirections": int(unclear[k].sum()),
+            **own,
+        }
+        write_network(fit.weights_[k], rois, plain(sidecar), path)
     course = {"Candidates": fit.candidates_, "Rounds": fit.n_rounds_, "History": fit.history_}
     content = plain({**record, **course, **(details or {})})
     write_json(content, Path(folder) / f"group-{group}_fit.json")
+
+
+def edge_details(fit: Fitted, rois: Sequence[str], sites: Sequence[str]) -> pd.DataFrame:
+    """Return one row per edge and site.
+
+    Columns ``site``, ``from``, ``to``, ``weight``, ``standard_error``, ``probability`` (that the
+    edge exists and exceeds the threshold), ``direction_support`` (near ½ where it is unclear).
+    """
+    k, i, j = np.nonzero(fit.weights_)
+    names = np.array(rois, dtype=object)
+    return pd.DataFrame(
+        {
+            "site": np.array(sites, dtype=object)[k],
+            "from": names[i],
+            "to": names[j],
+            "weight": fit.weights_[k, i, j],
+            "standard_error": fit.standard_errors_[k, i, j],
+            "probability": fit.probability_[k, i, j],
+            "direction_support": fit.direction_support_[k, i, j],
+        }
+    )
 
 
 def read_networks(

@@ -11,11 +11,80 @@ from typing import Protocol
 import numpy as np
 
 from notears_pfl.errors import InputError
-from notears_pfl.model.problem import Acyclicity, Array, Mask, Order, Term, acyclic_threshold
+from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.problem import (
+    Acyclicity,
+    Array,
+    Mask,
+    Order,
+    Term,
+    acyclic_threshold,
+)
 
 # Factors of τ after a step that failed and after one that succeeded: rarely up, slowly down,
 # because a failed step costs as much as a good one.
 GROW, SHRINK = 2.0, 0.8
+
+
+def known_moments(sites: Sites, described: Sequence[Description], rho: float) -> Array:
+    """Moments U of every site, (K, d, d), which its answer to V = 0 reveals.
+
+    That answer is W = I − P diag(1/P_jj) with P = (U + ρD)⁻¹, so (I − W)⁻¹ = diag(P_jj) (U + ρD),
+    and the variances give P_jj. The coordinator uses what every fit discloses anyway: to decide on
+    edges, and on orders of the ROIs, which would take thousands of rounds otherwise.
+    """
+    D = np.median([site.variances for site in described], axis=0)
+    sites.begin(D, [None] * len(described), fold=None)
+    answers = sites.step(np.zeros((len(described), len(D), len(D))), rho)
+    weights = stacked_weights(answers, sites)
+    moments = []
+    for W, site in zip(weights, described, strict=True):
+        inverse = np.linalg.inv(np.eye(len(W)) - W)
+        scale = (site.variances + rho * D) / np.diag(inverse)
+        U = scale[:, None] * inverse
+        np.fill_diagonal(U, site.variances)
+        moments.append(U)
+    U = np.array(moments)
+    _refuse_contradictions(U, sites)
+    return (U + U.swapaxes(1, 2)) / 2
+
+
+def _refuse_contradictions(U: Array, sites: Sites) -> None:
+    """Refuse sites whose weights and variances do not belong to the same samples."""
+    root = np.sqrt(np.diagonal(U, axis1=1, axis2=2))
+    correlation = U / (root[:, :, None] * root[:, None, :])
+    asymmetry = np.abs(correlation - correlation.swapaxes(1, 2)).max(axis=(1, 2))
+    named = [k for k, gap in zip(sites.numbers, asymmetry, strict=True) if not gap < 1e-5]
+    if named:
+        msg = (
+            f"sites {named}: weights and variances must come from the same samples; the "
+            "correlations that follow from them are not symmetric. Check these sites' data."
+        )
+        raise InputError(msg)
+
+
+def stacked_weights(answers: Sequence[tuple[Array, float]], sites: Sites) -> Array:
+    """Weights of all sites, (K, d, d), from their answers; refuses weights that are not finite."""
+    W = np.stack([weights for weights, _ in answers])
+    # Squares, because h has them: a weight whose square overflows is not usable.
+    finite = np.isfinite(np.einsum("kij,kij->k", W, W))
+    if not finite.all():
+        named = [k for k, fine in zip(sites.numbers, finite, strict=True) if not fine]
+        msg = (
+            f"sites {named}: weights must be finite, and their squares too; found NaN, infinite "
+            "values or values above 1e154. Check these sites' samples."
+        )
+        raise InputError(msg)
+    return W
+
+
+def effective_samples(described: Sequence[Description]) -> Array:
+    """Independent samples of every site, (K,); a site that does not tell has a typical share."""
+    told = [site.n_effective / site.n for site in described if site.n_effective is not None]
+    share = float(np.median(told)) if told else 1.0
+    return np.array(
+        [share * site.n if site.n_effective is None else site.n_effective for site in described]
+    )
 
 
 class Coordinator(Protocol):

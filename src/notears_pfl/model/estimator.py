@@ -3,28 +3,34 @@
 import inspect
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from notears_pfl.errors import InputError, NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, InputError, NotConvergedWarning
+from notears_pfl.model.checks import (
+    checked_moments,
+    checked_samples,
+    checked_subjects,
+    column_names,
+)
+from notears_pfl.model.constraints import Constraints, Edges, checked_constraints
+from notears_pfl.model.coordinator import effective_samples, known_moments
+from notears_pfl.model.doubts import doubts
 from notears_pfl.model.federation import LocalSites, Site, Sites, site_from_samples
 from notears_pfl.model.problem import (
     AcyclicityName,
     Array,
     Mask,
-    Moments,
     Parameters,
     PenaltyName,
     mean_parameters,
 )
 from notears_pfl.model.selection import Auto, Candidate, select
 from notears_pfl.model.solver import Certificate, History, Options, Solution, merge, solve
-
-# Moments in single precision, or with five digits, may have an eigenvalue this far below zero.
-EIGENVALUE_TOLERANCE = 1e-4
 
 
 class NotearsPFL:
@@ -45,10 +51,9 @@ class NotearsPFL:
         the numbers of sites, ROIs and samples, and cross-validates the rest inside the
         sites: κ of ``edgewise``, λ2 of ``chain`` together with λ1 for one or for all sites.
     threshold : float
-        An edge is kept if its strength exceeds this. With many samples, strength is the absolute
-        weight. With few, it borrows from the other sites and the threshold rises: strength is
-        √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20) for a weight z from n samples, and must
-        exceed √(1 + 14/(n + 6)) times this (``solver.strong_edges``). 0 keeps all nonzero weights.
+        An edge is kept if it more probably than not exists with an absolute weight above this,
+        given the samples of its site and of the others (:mod:`notears_pfl.model.evidence`). With
+        many samples this is a floor on the weight; with few, an edge also needs evidence.
     acyclicity : {"log-det", "trace-exponential"}
         The function h that keeps cycles away. The paper's is the second; the first is faster.
     center : bool
@@ -58,19 +63,35 @@ class NotearsPFL:
         Relative residual at which the rounds stop.
     max_rounds : int
         Cap on the rounds of the final refit.
+    required, forbidden : mask of shape (d, d) or pairs (from, to), optional
+        Edges that exist, and that do not, at every site; pairs are numbers or names of columns.
+    tiers : sequence of d ints, optional
+        No edge goes from an ROI of a higher tier to one of a lower tier.
     progress : bool, optional
         Whether to show a progress bar; by default for long fits in a terminal.
 
     Attributes
     ----------
     weights_ : ndarray of shape (K, d, d)
-        Entry (k, i, j) weighs the edge i → j at site k; always acyclic.
+        Entry (k, i, j) weighs the edge i → j at site k; always acyclic. The weights are those of
+        regressions of every ROI on its parents: the penalty takes part in the choice of the edges,
+        but does not shrink their weights.
+    standard_errors_ : ndarray of shape (K, d, d)
+        Standard errors of the weights, from effectively independent samples, given the edges.
+    probability_ : ndarray of shape (K, d, d)
+        Probability that an edge exists with a weight above the threshold, given the order of the
+        ROIs and the other edges.
+    direction_support_ : ndarray of shape (K, d, d)
+        Share of two orders, that of the fit and the one with the edge turned round at all sites
+        that have it, that has the edge as it is: near ½ the samples do not tell the direction.
+    penalised_weights_ : ndarray of shape (K, d, d)
+        Weights that minimise the objective in the orders of the ROIs.
     adjacency_ : ndarray of bool, shape (K, d, d)
         The edges.
     order_ : ndarray of shape (K, d)
         ROIs of each site, causes first.
     converged_ : bool
-        Whether the residuals of the returned weights fell below ``tol``.
+        Whether the residuals of the final refit fell below ``tol``.
     n_rounds_ : int
         Rounds of the chosen fit.
     history_ : History
@@ -81,12 +102,29 @@ class NotearsPFL:
         λ1, λ2 and κ of the fit; where λ2 = 0 and sites chose different λ1, its mean.
     site_parameters_ : list of Parameters
         λ1, λ2 and κ of each site.
+    ties_ : ndarray of shape (K,)
+        Log-probability per sample that a site's edges gain by orders that tie it to the others;
+        negative where the site fits the others badly. If the sites lose by ties on the whole, all
+        keep orders of their own (``certificate_.start`` is ``own``).
     candidates_ : list of Candidate
         The settings that were compared, with their scores (lower is better); None where the
         scores of weaker ties already showed that stronger ones would be worse.
+    moments_, effective_samples_ : ndarrays of shape (K, d, d) and (K,)
+        Second moments of the sites, and how many independent samples these are worth.
+    doubts_ : list of str
+        What makes the result doubtful: the path, loud sites, ROIs scaled apart, the edge of a grid.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (d,)
+        Number of ROIs, and the names of the samples' columns where these have names.
     """
 
+    # Names of the columns of the samples of this fit.
+    _names: list[str] | None = None
     weights_: Array
+    standard_errors_: Array
+    probability_: Array
+    direction_support_: Array
+    ties_: Array
+    penalised_weights_: Array
     adjacency_: Mask
     order_: npt.NDArray[np.intp]
     converged_: bool
@@ -96,6 +134,11 @@ class NotearsPFL:
     parameters_: Parameters
     site_parameters_: list[Parameters]
     candidates_: list[Candidate]
+    moments_: Array
+    effective_samples_: Array
+    doubts_: list[str]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
     def __init__(
         self,
@@ -109,6 +152,9 @@ class NotearsPFL:
         center: bool = True,
         tol: float = 1e-3,
         max_rounds: int = 300,
+        required: Edges = None,
+        forbidden: Edges = None,
+        tiers: Sequence[int] | None = None,
         progress: bool | None = None,
     ) -> None:
         self.penalty = penalty
@@ -120,24 +166,46 @@ class NotearsPFL:
         self.center = center
         self.tol = tol
         self.max_rounds = max_rounds
+        self.required = required
+        self.forbidden = forbidden
+        self.tiers = tiers
         self.progress = progress
 
-    def fit(self, samples: Sequence[npt.ArrayLike]) -> Self:
+    def fit(
+        self, samples: Sequence[npt.ArrayLike], *, subjects: Sequence[npt.ArrayLike] | None = None
+    ) -> Self:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
 
         Rows are samples. Transposed tables are recognised only where the sites have different
         numbers of samples; otherwise they look like scans shorter than the number of ROIs,
         which are fitted.
+
+        Parameters
+        ----------
+        samples : sequence of array-like
+            One table per site.
+        subjects : sequence of array-like, optional
+            For every site, whose sample each row is, (n_k,). Cross-validation then holds out whole
+            subjects, and autocorrelation is measured within subjects. By default the rows of a
+            site are one series.
         """
+        self._names = column_names(samples)
         arrays = checked_samples(samples, demean=self.center)
-        return self.fit_over(LocalSites([site_from_samples(x, demean=self.center) for x in arrays]))
+        owners = checked_subjects(subjects, arrays)
+        sites = [
+            site_from_samples(x, demean=self.center, subjects=own)
+            for x, own in zip(arrays, owners, strict=True)
+        ]
+        return self.fit_over(LocalSites(sites))
 
     def fit_moments(self, moments: Sequence[tuple[npt.ArrayLike, int]]) -> Self:
         """Learn from second moments: one pair (U = xᵀx/n, n) per site.
 
+        n counts as independent samples: for autocorrelated series, pass as many as they are worth.
         Moments cannot be cross-validated: a parameter that would be takes the value at which
         cross-validation starts (κ = 1, or the middle λ2 of ``chain``).
         """
+        self._names = None
         return self.fit_over(LocalSites([Site(m) for m in checked_moments(moments)]))
 
     def fit_over(self, sites: Sites) -> Self:
@@ -151,22 +219,47 @@ class NotearsPFL:
             disable=None if self.progress is None else not self.progress,
         ) as bar:
             described = sites.describe()
+            d = len(described[0].variances)
+            options = replace(options, constraints=self._constraints(d))
             # Without ties between the sites, each is fitted alone.
             if self.lambda2 == 0:
                 parts = [*zip(sites.alone(), [[site] for site in described], strict=True)]
             else:
                 parts = [(sites, described)]
-            solutions, parameters, candidates = [], [], []
+            solutions, parameters, candidates, moments = [], [], [], []
             for part, theirs in parts:
+                U = known_moments(part, theirs, options.rho)
                 chosen = select(part, theirs, given, options, bar.update)
-                solutions.append(solve(chosen.problem, theirs, options, bar.update))
+                solutions.append(solve(chosen.problem, theirs, U, options, bar.update))
+                moments.append(U)
                 parameters += [chosen.parameters] * len(theirs)
                 candidates += chosen.candidates
         self.parameters_ = mean_parameters(parameters)
         self.site_parameters_ = parameters
         self.candidates_ = list(dict.fromkeys(candidates))
-        self._keep(merge(solutions))
+        self.moments_, self.effective_samples_ = (
+            np.concatenate(moments),
+            effective_samples(described),
+        )
+        self.n_features_in_ = d
+        if self._names is not None:
+            self.feature_names_in_ = np.array(self._names, dtype=object)
+        solution = merge(solutions) if len(solutions) > 1 else solutions[0]
+        self._keep(solution)
+        self.doubts_ = [
+            *doubts(
+                described, sites.numbers, solution.noise, solution.certificate, candidates, options
+            )
+        ]
+        for doubt in self.doubts_:
+            warnings.warn(f"NOTEARS-PFL: {doubt}", DoubtfulFitWarning, stacklevel=3)
         return self
+
+    def _constraints(self, d: int) -> Constraints | None:
+        """Return what is known about the edges of d ROIs, None if nothing is."""
+        if self.required is None and self.forbidden is None and self.tiers is None:
+            return None
+        return checked_constraints(self.required, self.forbidden, self.tiers, d, self._names)
 
     def _checked_options(self) -> Options:
         """Return the options of the fit, or refuse the settings."""
@@ -197,14 +290,18 @@ class NotearsPFL:
     def _keep(self, solution: Solution) -> None:
         """Publish a solution as attributes, and warn if it did not converge."""
         self.weights_ = solution.weights
+        self.standard_errors_ = solution.standard_errors
+        self.probability_ = solution.probability
+        self.ties_ = solution.ties
+        self.direction_support_ = solution.direction_support
+        self.penalised_weights_ = solution.penalised
         self.adjacency_ = solution.adjacency
         self.order_ = np.array(solution.orders)
         self.converged_ = solution.converged
         self.n_rounds_ = len(solution.history.h)
         self.history_ = solution.history
-        self.certificate_ = solution.certificate
+        self.certificate_ = end = solution.certificate
         if not solution.converged:
-            end = solution.certificate
             msg = (
                 f"NOTEARS-PFL stopped after {self.max_rounds} rounds of its refit with relative "
                 f"residuals {end.primal_residual:.1e} (primal) and {end.dual_residual:.1e} (dual), "
@@ -229,7 +326,9 @@ class NotearsPFL:
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
-        shown = [f"{k}={v!r}" for k, v in self.get_params().items() if v != defaults[k].default]
+        # Masks have no single truth value: compare what is shown.
+        values = {k: repr(v) for k, v in self.get_params().items()}
+        shown = [f"{k}={v}" for k, v in values.items() if v != repr(defaults[k].default)]
         return f"NotearsPFL({', '.join(shown)})"
 
 
@@ -242,128 +341,3 @@ def edges_changed_by_reverse_order(fit: NotearsPFL, samples: Sequence[npt.ArrayL
         return None
     reverse = NotearsPFL(**fit.get_params()).fit(samples[::-1])
     return int((fit.adjacency_ != reverse.adjacency_[::-1]).sum())
-
-
-def checked_samples(samples: Sequence[npt.ArrayLike], *, demean: bool) -> list[Array]:
-    """Return the sites' samples as arrays of shape (n_k, d), or refuse them."""
-    arrays = [np.asarray(x, dtype=float) for x in samples]
-    if not arrays:
-        msg = "fit needs the samples of at least one site; found an empty list."
-        raise InputError(msg)
-    for k, x in enumerate(arrays):
-        if x.ndim != 2:
-            msg = (
-                f"site {k}: samples must be a table of n samples by d ROIs; found shape {x.shape}. "
-                "Pass a list with one table per site, [x] for a single site."
-            )
-            raise InputError(msg)
-    _refuse_unequal_rois([x.shape for x in arrays])
-    for k, x in enumerate(arrays):
-        _refuse_unusable(k, x, demean)
-    return arrays
-
-
-def checked_moments(moments: Sequence[tuple[npt.ArrayLike, int]]) -> list[Moments]:
-    """Return the sites' moments, given as pairs (U, n), or refuse them."""
-    pairs = [(np.asarray(U, dtype=float), n) for U, n in moments]
-    if not pairs:
-        msg = "fit_moments needs the moments of at least one site; found an empty list."
-        raise InputError(msg)
-    for k, (U, _) in enumerate(pairs):
-        if U.ndim != 2 or U.shape[0] != U.shape[1] or U.shape != pairs[0][0].shape:
-            msg = (
-                f"site {k}: moments must be a square matrix with the same d at every site; found "
-                f"shape {U.shape}, and {pairs[0][0].shape} at site 0."
-            )
-            raise InputError(msg)
-        _refuse_single_roi(k, len(U))
-        _refuse_impossible_moments(k, U)
-    return [Moments(U, _checked_size(k, n)) for k, (U, n) in enumerate(pairs)]
-
-
-def _checked_size(k: int, n: Any) -> int:
-    """Return a number of samples, or refuse it."""
-    is_number = isinstance(n, int | float | np.integer | np.floating)
-    if not is_number or not float(n).is_integer():
-        msg = (
-            f"site {k}: n must be a whole number of samples; found {n!r}. Pass the number of rows "
-            "of x in U = x.T @ x / n."
-        )
-        raise InputError(msg)
-    _refuse_single_sample(k, int(n))
-    return int(n)
-
-
-def _refuse_impossible_moments(k: int, U: Array) -> None:
-    """Refuse a matrix that cannot be the second moments of any samples."""
-    if not np.isfinite(U).all() or not np.allclose(U, U.T) or np.diag(U).min() <= 0:
-        msg = (
-            f"site {k}: moments must be finite, symmetric and positive on the diagonal. "
-            "Pass U = x.T @ x / n of samples without missing values or constant ROIs."
-        )
-        raise InputError(msg)
-    # Correlations, so that the units of the ROIs do not matter.
-    scale = np.sqrt(np.diag(U))
-    smallest = float(np.linalg.eigvalsh(U / np.outer(scale, scale))[0])
-    if smallest < -EIGENVALUE_TOLERANCE:
-        msg = (
-            f"site {k}: moments must have no negative eigenvalue; found {smallest:.2g} once the "
-            "diagonal is 1. Correlations estimated pair by pair can have them; pass "
-            "U = x.T @ x / n of samples in which every ROI is present."
-        )
-        raise InputError(msg)
-
-
-def _refuse_unequal_rois(shapes: Sequence[tuple[int, ...]]) -> None:
-    """Refuse sites with different columns; where their rows agree, tables are transposed."""
-    rows, columns = {s[0] for s in shapes}, {s[1] for s in shapes}
-    if len(columns) == 1:
-        return
-    found = ", ".join(f"site {k}: {n} by {d}" for k, (n, d) in enumerate(shapes))
-    if len(rows) == 1:
-        msg = (
-            f"samples look transposed: the sites agree on rows, not on columns ({found}). "
-            "Rows are samples and columns are ROIs; pass x.T."
-        )
-        raise InputError(msg)
-    msg = (
-        f"every site must have the same ROIs as columns; found, as samples by ROIs, {found}. "
-        "Extract the same ROIs at every site."
-    )
-    raise InputError(msg)
-
-
-def _refuse_single_sample(k: int, n: int) -> None:
-    if n < 2:
-        msg = f"site {k}: at least two samples are needed; found {n}. Leave the site out."
-        raise InputError(msg)
-
-
-def _refuse_single_roi(k: int, d: int) -> None:
-    if d < 2:
-        msg = f"site {k}: a network needs at least two ROIs; found {d}. Select more ROIs."
-        raise InputError(msg)
-
-
-def _refuse_unusable(k: int, x: Array, demean: bool) -> None:
-    """Refuse too few samples, too few ROIs, missing values and ROIs without variance."""
-    n, d = x.shape
-    _refuse_single_sample(k, n)
-    _refuse_single_roi(k, d)
-    missing = ~np.isfinite(x)
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        msg = (
-            f"site {k}: samples must be finite; found {missing.sum()} NaN or infinite values, the "
-            f"first in row {row}, column {column}. Drop those samples or that ROI."
-        )
-        raise InputError(msg)
-    spread = x.std(axis=0) if demean else np.abs(x).max(axis=0)
-    constant = np.flatnonzero(spread <= 1e-12 * np.abs(x).max(axis=0, initial=1e-300))
-    if len(constant):
-        named = ", ".join(map(str, constant[:10]))
-        msg = (
-            f"site {k}: every ROI must vary; found {len(constant)} constant columns ({named}). "
-            "Drop these ROIs at every site."
-        )
-        raise InputError(msg)

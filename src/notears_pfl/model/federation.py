@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import eigh, solve_triangular
 
+from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.model.problem import Array, Moments, Order, second_moments
 
 
@@ -71,11 +73,16 @@ class OrderedUpdate:
 
 @dataclass(frozen=True)
 class Description:
-    """What a site tells about itself before the first round."""
+    """What a site tells about itself before the first round.
+
+    ``n_effective`` is the number of independent samples that its n samples are worth; None where a
+    site does not tell.
+    """
 
     variances: Array
     n: int
     has_samples: bool
+    n_effective: float | None = None
 
 
 class Site:
@@ -94,26 +101,39 @@ class Site:
         The samples, without which the site cannot cross-validate.
     demean : bool
         Whether to remove the mean of every ROI from the samples.
+    subjects : ndarray of shape (n,), optional
+        Whose sample each row is; folds then do not divide a subject.
+    n_effective : float, optional
+        Number of independent samples that the samples are worth.
     """
 
-    def __init__(self, moments: Moments, x: Array | None = None, demean: bool = True) -> None:
+    def __init__(
+        self,
+        moments: Moments,
+        x: Array | None = None,
+        demean: bool = True,
+        *,
+        subjects: npt.NDArray[np.intp] | None = None,
+        n_effective: float | None = None,
+    ) -> None:
         self._moments, self._x, self._demean = moments, x, demean
+        self._subjects, self._n_effective = subjects, n_effective
         self._folds: list[tuple[Moments, Moments]] = []
 
     def describe(self) -> Description:
         """Variance of every ROI, (d,), and the number of samples."""
         variances = np.diag(self._moments.U).copy()
-        return Description(variances, self._moments.n, self._x is not None)
+        has_samples = self._x is not None
+        return Description(variances, self._moments.n, has_samples, self._n_effective)
 
     def split(self, n_folds: int) -> None:
-        """Hold out each of ``n_folds`` contiguous folds in turn.
+        """Hold out each of ``n_folds`` folds in turn, whole subjects where these are known.
 
-        Contiguous, because neighbouring volumes of a series are not independent. Held-out
-        samples are centred on the mean of the others.
+        Held-out samples are centred on the mean of the others.
         """
         assert self._x is not None
         self._folds = []
-        for held_out in np.array_split(np.arange(len(self._x)), n_folds):
+        for held_out in folds_of(len(self._x), n_folds, self._subjects):
             rest = np.delete(self._x, held_out, axis=0)
             mean = rest.mean(axis=0) if self._demean else 0.0
             pair = second_moments(rest - mean), second_moments(self._x[held_out] - mean)
@@ -139,9 +159,31 @@ class Site:
         return held_out.n * np.einsum("ij,ij->j", residual, held_out.U @ residual)
 
 
-def site_from_samples(x: Array, *, demean: bool) -> Site:
-    """Site that holds samples x, (n, d)."""
-    return Site(second_moments(x, demean=demean), x, demean)
+def folds_of(
+    n: int, n_folds: int, subjects: npt.NDArray[np.intp] | None
+) -> list[npt.NDArray[np.intp]]:
+    """Rows of every fold: as many whole subjects each, in their order, or contiguous rows.
+
+    Contiguous, because neighbouring volumes of a series are not independent. Fewer subjects than
+    folds are divided like one series.
+    """
+    if subjects is None or len(named := np.unique(subjects)) < n_folds:
+        return np.array_split(np.arange(n), n_folds)
+    parts = np.array_split(named, n_folds)
+    return [np.flatnonzero(np.isin(subjects, part)) for part in parts]
+
+
+def site_from_samples(
+    x: Array, *, demean: bool, subjects: npt.NDArray[np.intp] | None = None
+) -> Site:
+    """Site that holds samples x, (n, d), of these subjects, (n,), or of one."""
+    owners = np.zeros(len(x), dtype=np.intp) if subjects is None else subjects
+    n_effective = 0.0
+    for subject in np.unique(owners):
+        part = x[owners == subject]
+        n_effective += effective_sample_size(part - part.mean(axis=0) if demean else part)
+    moments = second_moments(x, demean=demean)
+    return Site(moments, x, demean, subjects=subjects, n_effective=n_effective)
 
 
 class Sites(Protocol):

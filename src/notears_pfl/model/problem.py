@@ -219,8 +219,11 @@ def penalty_terms(name: PenaltyName, parameters: Parameters) -> list[Term]:
 
 
 def row_scale(terms: list[Term], variances: Array) -> Array:
-    """Scale D, (d,), of the consensus penalty: mean variance of every ROI, or of all of them."""
-    D = variances.mean(axis=0)
+    """Scale D, (d,), of the consensus penalty: typical variance of every ROI, or of all of them.
+
+    The median over sites, (K, d), so that one loud site does not set the scale of the others.
+    """
+    D = np.median(variances, axis=0)
     return np.full_like(D, D.mean()) if any(term.needs_uniform_metric for term in terms) else D
 
 

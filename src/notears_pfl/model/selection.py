@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from notears_pfl.model.coordinator import site_orders
+from notears_pfl.model.coordinator import effective_samples, site_orders
 from notears_pfl.model.federation import Description, Sites
 from notears_pfl.model.problem import (
     Array,
@@ -112,9 +112,9 @@ def sparsity_level(n_sites: int, n_rois: int, n_samples: float) -> float:
     return float(max(0.2 * noise / np.sqrt(n_samples), 0.1 * np.sqrt(n_sites)))
 
 
-def effective_samples(sites: Sequence[Description]) -> float:
-    """Harmonic mean of the sites' sample sizes: the noise variance of a site goes with 1/n_k."""
-    return float(len(sites) / sum(1 / site.n for site in sites))
+def typical_samples(sites: Sequence[Description]) -> float:
+    """Median of the sites' effective samples: a tiny site does not set the sparsity of all."""
+    return float(np.median(effective_samples(sites)))
 
 
 def noise_variance(sites: Sequence[Description]) -> float:
@@ -136,7 +136,7 @@ def candidates(
     sites: Sequence[Description],
 ) -> tuple[list[Parameters], int]:
     """Return the settings to compare and the pilot's index; ties grow stronger at each λ1."""
-    K, d, n_samples = len(sites), len(sites[0].variances), effective_samples(sites)
+    K, d, n_samples = len(sites), len(sites[0].variances), typical_samples(sites)
     noise = noise_variance(sites)
     alone = noise * sparsity_level(1, d, n_samples)
     separate = lambda2 == 0

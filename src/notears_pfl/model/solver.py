@@ -4,30 +4,43 @@ In scaled form each of B penalty terms has T_b = W + β_b/(ρD). A round is
 
     Z_b = coordinator(T_b),  V = mean_b (2 Z_b − T_b),  W^k = site_k(V^k, Bρ),  T_b += α (W − Z_b)
 
-with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A fit has three parts:
+with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A fit has these parts:
 
     path        rounds with a growing weight on h, whose end gives the orders of the ROIs
     refit       rounds over the edges that respect these orders, where the problem is convex; once
                 more in the orders of its clear edges
-    threshold   edges that are strong, given what the samples can tell
+    search      other orders, from the path's and from a consensus of the sites that needs no path,
+                and which edges exist in them (:mod:`notears_pfl.model.orders`)
+    refit       the same in the orders that were found
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from notears_pfl.errors import InputError
+from notears_pfl.model.constraints import Constraints, free_constraints
 from notears_pfl.model.coordinator import (
     Anderson,
     Coordinator,
     PathCoordinator,
     RefitCoordinator,
+    effective_samples,
     respecting,
     site_orders,
+    stacked_weights,
 )
+from notears_pfl.model.evidence import decide, refit_weights
 from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.orders import (
+    SEARCH_ROUNDS,
+    choose,
+    consensus_order,
+    direct,
+    poor,
+    reversal_odds,
+)
 from notears_pfl.model.problem import (
     ACYCLICITIES,
     AcyclicityName,
@@ -52,7 +65,7 @@ class Stage:
     rounds: int
 
 
-def central_path(n_stages: int = 17, first_rounds: int = 80, rounds: int = 20) -> tuple[Stage, ...]:
+def central_path(n_stages: int = 17, first_rounds: int = 40, rounds: int = 10) -> tuple[Stage, ...]:
     """Stages with c growing geometrically from 1 to 256 and s falling linearly from 1 to 0.8.
 
     Many small stages with one proximal step per round find better networks than few large
@@ -74,8 +87,7 @@ class Options:
     acyclicity : {"log-det", "trace-exponential"}
         Which h keeps cycles away.
     threshold : float
-        An edge is kept if its strength exceeds this; with few samples, strength borrows from the
-        other sites and the threshold rises (:func:`strong_edges`).
+        An edge is kept if it more probably than not exists with an absolute weight above this.
     tol : float
         Relative primal and dual residual at which rounds stop.
     max_rounds : int
@@ -95,6 +107,8 @@ class Options:
         Proximal steps of the coordinator in a round of the path.
     memory : int
         Rounds that the acceleration of the refit remembers.
+    constraints : Constraints, optional
+        What is known about edges; the path does not know it, everything after it does.
     """
 
     penalty: PenaltyName = "edgewise"
@@ -111,6 +125,7 @@ class Options:
     relaxation: float = 1.5
     inner_steps: int = 1
     memory: int = 10
+    constraints: Constraints | None = None
 
 
 @dataclass(frozen=True)
@@ -202,8 +217,7 @@ def run_rounds(
         Z_last, Z = Z, coordinator.update(T, rho, problem.D)
         V = (2 * Z - T).mean(axis=0)
         answers = problem.sites.step(V, len(T) * rho)
-        W = np.stack([weights for weights, _ in answers])
-        _refuse_infinite_weights(W, problem.sites)
+        W = stacked_weights(answers, problem.sites)
         loss = sum(loss for _, loss in answers)
 
         primal = _norm(W - Z) / max(_norm(Z), _norm(W), 1e-12)
@@ -215,18 +229,6 @@ def run_rounds(
             return RoundsResult(T, Z, converged=True)
         T = advance(T, W - Z)
     return RoundsResult(T, Z, converged=False)
-
-
-def _refuse_infinite_weights(W: Array, sites: Sites) -> None:
-    # Squares, because h has them: a weight whose square overflows is not usable.
-    finite = np.isfinite(np.einsum("kij,kij->k", W, W))
-    if not finite.all():
-        named = [k for k, fine in zip(sites.numbers, finite, strict=True) if not fine]
-        msg = (
-            f"sites {named}: weights must be finite, and their squares too; found NaN, infinite "
-            "values or values above 1e154. Check these sites' samples."
-        )
-        raise InputError(msg)
 
 
 def follow_path(problem: ConsensusProblem, options: Options, log: Log) -> Array:
@@ -268,7 +270,10 @@ def refit(
         Blocks T to start from.
     """
     problem.sites.begin(problem.D, orders, fold)
-    coordinator = RefitCoordinator(problem.terms, respecting(orders))
+    allowed = respecting(orders)
+    if options.constraints is not None:
+        allowed &= options.constraints.allowed
+    coordinator = RefitCoordinator(problem.terms, allowed)
     T = problem.zeros() if start is None else start
     anderson = Anderson(options.memory)
     return run_rounds(
@@ -281,27 +286,40 @@ def _norm(X: Array) -> float:
     return float(np.sqrt(np.vdot(X, X)))
 
 
+# Residual at which refits end that only provide a start for the search.
+START_TOL = 5e-3
+Start = Literal["path", "consensus", "own", "several"]
+STARTS: tuple[Start, ...] = ("path", "consensus", "own")
+
+
 @dataclass(frozen=True)
 class Certificate:
     """How well a fit solves its problem.
 
     Parameters
     ----------
+    objective : float
+        Value of the objective at the penalised weights, in the orders of the result.
     primal_residual, dual_residual : float
-        Relative residuals of the final refit, whose weights are returned.
+        Relative residuals of the refit that gave these weights.
     path_residual : float
-        Relative primal residual at the end of the path, from which the orders follow.
+        Relative primal residual at the end of the path.
     h : float
         Largest h at the end of the path; that of the returned weights is zero.
     acyclic_threshold : float
         Smallest threshold at which the end of the path is acyclic at every site.
+    start : {"path", "consensus", "own", "several"}
+        From where the search found the orders: the end of the path, the consensus order, or orders
+        of the sites' own; several, where sites were fitted separately and differ.
     """
 
+    objective: float
     primal_residual: float
     dual_residual: float
     path_residual: float
     h: float
     acyclic_threshold: float
+    start: Start
 
 
 @dataclass(frozen=True)
@@ -309,7 +327,13 @@ class Solution:
     """Networks of K sites and how the rounds found them."""
 
     weights: Array
+    standard_errors: Array
     adjacency: Mask
+    probability: Array
+    direction_support: Array
+    ties: Array
+    noise: Array
+    penalised: Array
     orders: list[Order]
     converged: bool
     history: History
@@ -319,49 +343,68 @@ class Solution:
 def solve(
     problem: ConsensusProblem,
     described: Sequence[Description],
+    U: Array,
     options: Options,
     tick: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Follow the path, refit in the orders that it gives, and keep the strong edges."""
+    """Follow the path, search on over orders, decide on the edges, and refit in their orders."""
     variances = np.array([site.variances for site in described])
+    n = effective_samples(described)
     log = Log(tick)
     Z = follow_path(problem, options, log)
     path_residual, h = log.primal_residual[-1], log.h[-1]
     orders = site_orders(Z, variances, options.path_threshold)
-    first = refit(problem, orders, options, log)
+    # Refits that only provide starts need not be exact.
+    loose = replace(options, tol=max(options.tol, START_TOL))
+    first = refit(problem, orders, loose, log)
     # Weak edges got their place in the order from an unfinished path: now only clear ones count.
-    orders = site_orders(first.Z[0], variances, options.order_threshold)
-    final = refit(problem, orders, options, log, start=first.T)
-    n_samples = np.array([site.n for site in described])
-    adjacency = respecting(orders) & strong_edges(final.Z[0], n_samples, options.threshold)
+    known = options.constraints or free_constraints(U.shape[-1])
+    orders = [known.order(o) for o in site_orders(first.Z[0], variances, options.order_threshold)]
+    clear = refit(problem, orders, loose, log, start=first.T)
+    starts, objectives = [(orders, clear)], [log.objective[-1]]
+    agreed = [known.order(consensus_order(U))] * len(U)
+    own = [known.order(consensus_order(u[None])) for u in U]
+    for other in (agreed, own) if len(U) > 1 else (agreed,):
+        starts.append((other, refit(problem, other, loose, log)))
+        objectives.append(log.objective[-1])
+    allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
+    is_poor = poor(objectives)
+    ends = [
+        direct(
+            U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
+            allowed, required, 0 if hopeless else SEARCH_ROUNDS,
+        )
+        for (start, ended), hopeless in zip(starts, is_poor, strict=True)
+    ]  # fmt: skip
+    chosen, ties = choose(U, n, ends, is_poor)
+    found = ends[chosen]
+    final = refit(problem, found.orders, options, log, start=starts[chosen][1].T)
+    possible, edges = respecting(found.orders) & allowed, found.evidence.adjacency
+    evidence = decide(U, n, possible, edges, options.threshold, required)
+    found = replace(found, evidence=evidence, against=reversal_odds(U, n, evidence))
+    weights, standard_errors = refit_weights(U, n, found.evidence)
     return Solution(
-        weights=np.where(adjacency, final.Z[0], 0.0),
-        adjacency=adjacency,
-        orders=orders,
+        weights=weights,
+        standard_errors=standard_errors,
+        adjacency=found.evidence.adjacency,
+        probability=found.evidence.probability,
+        direction_support=found.support,
+        ties=ties,
+        noise=found.evidence.noise,
+        penalised=final.Z[0],
+        orders=found.orders,
         converged=final.converged,
         history=log.history(),
         certificate=Certificate(
+            objective=log.objective[-1],
             primal_residual=log.primal_residual[-1],
             dual_residual=log.dual_residual[-1],
             path_residual=path_residual,
             h=h,
             acyclic_threshold=max(acyclic_threshold(z) for z in Z),
+            start=STARTS[chosen],
         ),
     )
-
-
-def strong_edges(Z: Array, n: npt.NDArray[np.int_], threshold: float) -> Mask:
-    """Edges whose weight is strong, given n samples per site.
-
-    The strength of a weight z is √((1 − a) z² + a mean_k z²) with a = 1/(1 + n/20): at 20 samples
-    the mean square over sites counts as much as the site's own. An edge needs a strength above
-    √(1 + 14/(n + 6)) times ``threshold``, which tends to ``threshold`` as n grows. A weight of zero
-    is never an edge.
-    """
-    n = n[:, None, None]
-    a = 1 / (1 + n / 20)
-    strength = np.sqrt((1 - a) * Z**2 + a * (Z**2).mean(axis=0))
-    return (strength > threshold * np.sqrt(1 + 14 / (n + 6))) & (Z != 0)
 
 
 def merge(solutions: Sequence[Solution]) -> Solution:
@@ -372,17 +415,29 @@ def merge(solutions: Sequence[Solution]) -> Solution:
         columns = [getattr(one.history, name) for one in solutions]
         return np.array([np.pad(c, (0, n_rounds - len(c)), mode="edge") for c in columns])
 
-    def worst(name: str) -> float:
-        return float(max(getattr(one.certificate, name) for one in solutions))
-
+    certificates = [one.certificate for one in solutions]
+    starts = {one.start for one in certificates}
+    worst = {
+        f.name: float(max(getattr(one, f.name) for one in certificates))
+        for f in fields(Certificate)
+        if f.name not in ("objective", "start")
+    }
+    names = ("weights", "standard_errors", "adjacency", "probability", "direction_support")
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in solutions])
+        for name in (*names, "ties", "noise", "penalised")
+    }
     return Solution(
-        weights=np.concatenate([one.weights for one in solutions]),
-        adjacency=np.concatenate([one.adjacency for one in solutions]),
+        **arrays,
         orders=[order for one in solutions for order in one.orders],
         converged=all(one.converged for one in solutions),
         history=History(
             padded("objective").sum(axis=0),
             *(padded(name).max(axis=0) for name in ("primal_residual", "dual_residual", "h")),
         ),
-        certificate=Certificate(*(worst(f.name) for f in fields(Certificate))),
+        certificate=Certificate(
+            objective=sum(one.objective for one in certificates),
+            start=starts.pop() if len(starts) == 1 else "several",
+            **worst,
+        ),
     )

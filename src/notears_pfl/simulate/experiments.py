@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.baselines import BaselineFit, notears, notears_admm, notears_average
-from notears_pfl.errors import NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
 from notears_pfl.model.estimator import NotearsPFL
 from notears_pfl.model.problem import PenaltyName
 from notears_pfl.seeds import stream
@@ -36,8 +36,8 @@ class MethodOptions:
     Attributes
     ----------
     threshold : float
-        Every method drops edges with ``abs(weight) <= threshold``; NOTEARS-PFL adapts this to the
-        number of samples (see ``model.solver.strong_edges``).
+        Every method drops edges with ``abs(weight) <= threshold``; NOTEARS-PFL those that do not
+        exceed it more probably than not (see ``model.evidence``).
     sig_sparsity, avg_sparsity, admm_sparsity : float
         c in λ1 = c √(ln d / n), the weight of the baselines' ℓ1 norm; n is the number of samples
         that a method fits together: those of one site for SIG, of all sites for AVG and ADMM. The
@@ -71,6 +71,7 @@ def learn(method: str, samples: Sequence[Array], options: MethodOptions) -> Lear
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
+        warnings.simplefilter("ignore", DoubtfulFitWarning)
         return METHODS[method](samples, options)
 
 

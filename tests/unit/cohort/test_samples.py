@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.cohort.samples import effective_sample_size, site_samples
+from notears_pfl.cohort.samples import site_samples
 from notears_pfl.errors import CohortError
 
 ROIS = ["INS.R", "ACG.R"]
@@ -39,16 +39,13 @@ def test_scaling_by_roi_gives_every_roi_unit_variance(series):
         assert_allclose(part.std(axis=0), 1)
 
 
-def test_white_series_count_in_full_and_smooth_ones_less(rng):
-    white = rng.normal(size=(2000, 20))
-    phi = 0.8
-    smooth = np.zeros_like(white)
-    for t in range(1, len(white)):
-        smooth[t] = phi * smooth[t - 1] + white[t]
+def test_every_row_knows_its_subject(series):
+    series["sub-1"] = series["sub-1"][:150]
 
-    assert effective_sample_size(white - white.mean(axis=0)) == pytest.approx(2000, rel=0.1)
-    expected = 2000 * (1 - phi**2) / (1 + phi**2)
-    assert effective_sample_size(smooth - smooth.mean(axis=0)) == pytest.approx(expected, rel=0.15)
+    samples = site_samples(series, "roi")
+
+    assert samples.subjects.tolist() == [0] * 150 + [1] * 400
+    assert samples.n_subjects == 2
 
 
 def test_a_constant_series_is_refused_by_subject_and_roi(series):

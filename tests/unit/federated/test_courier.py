@@ -10,8 +10,8 @@ from notears_pfl.errors import FederatedError
 from notears_pfl.federated.courier import SilentError
 from notears_pfl.federated.ledger import read_ledger
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
-from notears_pfl.model.federation import Site
-from notears_pfl.model.problem import Moments
+from notears_pfl.model.federation import LocalSites, Site, site_from_samples
+from notears_pfl.model.problem import second_moments
 
 
 def fitted(courier, **settings):
@@ -42,13 +42,13 @@ def test_other_penalties_get_the_bytes_of_one_machine(hospitals, settings):
 
 def test_a_site_without_folds_leaves_kappa_at_its_documented_value(hospitals):
     load = hospitals.borders["S1"]._load
-    moments = [(x.T @ x / len(x), len(x)) for x in (x - x.mean(axis=0) for x in hospitals.samples)]
-    foldless = Site(Moments(*moments[1]))
+    sites = [site_from_samples(x, demean=True) for x in hospitals.samples]
+    sites[1] = foldless = Site(second_moments(hospitals.samples[1], demean=True))
     hospitals.borders["S1"]._load = lambda plan: replace(load(plan), site=foldless)
 
     there = fitted(hospitals.courier())
 
-    here = NotearsPFL(progress=False).fit_moments(moments)
+    here = NotearsPFL(progress=False).fit_over(LocalSites(sites))
     assert there.parameters_.kappa == 1.0
     assert there.weights_.tobytes() == here.weights_.tobytes()
 
@@ -68,8 +68,8 @@ def test_a_round_is_one_round_trip(hospitals):
     courier = hospitals.courier()
     fit = fitted(courier, lambda1=0.0, lambda2=0.5, kappa=1.0)
 
-    # Two more exchanges than rounds: the plan and the description.
-    assert courier.exchanges == hospitals.n_exchanges == fit.n_rounds_ + 2
+    # Three more exchanges than rounds: the plan, the description and the moments.
+    assert courier.exchanges == hospitals.n_exchanges == fit.n_rounds_ + 3
 
 
 class KilledError(Exception):

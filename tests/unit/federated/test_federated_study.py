@@ -174,7 +174,8 @@ def test_the_schema_has_the_estimators_settings():
     schema = read_schema(SCHEMAS / "federation.schema.yaml")
 
     known = set(schema["properties"]["estimator"]["properties"])
-    assert known == set(NotearsPFL().get_params()) - {"progress"}
+    own = {"progress", "required", "forbidden", "tiers"}
+    assert known == set(NotearsPFL().get_params()) - own
 
 
 def test_without_a_site_the_centre_stops_or_continues_as_agreed():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
-from notears_pfl.errors import FederatedError
+from notears_pfl.errors import FederatedError, InputError
 from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.model.federation import Description
 
@@ -29,9 +29,10 @@ def described_as(**changes):
 
 
 def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
-    """The variances of S1 determine the scale D that S0 refuses."""
+    """The variances of most sites determine the scale D that S0 refuses."""
     courier = hospitals.courier()
-    hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
+    loud = described_as(variances=np.full(8, 1e5))
+    hospitals.spoil = dict.fromkeys(hospitals.names[1:], loud)
 
     with pytest.raises(FederatedError, match=r"S1 .*\. Check the site that stands out") as no:
         fitted(courier)
@@ -39,7 +40,15 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
     assert "their medians differ: S0 " in str(no.value)
 
 
-@pytest.mark.parametrize("step", [0.9, 1.9])
+def test_a_site_whose_variances_are_not_those_of_its_weights_is_named(hospitals):
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
+
+    with pytest.raises(InputError, match=r"sites \[1\]: weights and variances must come from"):
+        fitted(courier)
+
+
+@pytest.mark.parametrize("step", [1.2, 1.9])
 def test_a_site_that_inflates_the_weights_is_named_before_others_answer(hospitals, step):
     """S1 moves as far from V as one answer may without refusal, and stays below the limit."""
     courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
@@ -71,6 +80,8 @@ def test_a_site_that_inflates_the_weights_is_named_before_others_answer(hospital
         ({"n": 80.0}, "n must be an integer"),
         ({"has_samples": "yes"}, "has_samples must be true or false"),
         ({"has_samples": 1}, "has_samples must be true or false"),
+        ({"n_effective": 0.0}, "n_effective must be positive"),
+        ({"n_effective": 1e9}, "n_effective must be at most n"),
     ],
 )
 def test_what_a_site_reports_about_itself_is_typed_and_bounded(hospitals, changes, reason):

@@ -85,7 +85,7 @@ def test_too_few_subjects_are_refused_without_saying_how_many(site_file):
 
 @pytest.mark.parametrize(("least", "has_folds"), [(0, True), (1, True), (2, False), (None, False)])
 def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_folds):
-    """Thirds of four subjects have one and a third each; by default a part needs five."""
+    """Four subjects make parts of two, one and one; by default a part needs five."""
     allowed = {} if least is None else {"minimum_fold_subjects": least}
     site = load_site(read_rules(site_file(**allowed)), "COI", PLAN).site
 
@@ -98,13 +98,15 @@ def test_a_group_whose_parts_are_too_small_has_no_folds(site_file, least, has_fo
     ("lengths", "expected"),
     [
         ([100] * 15, 5.0),
-        ([100] * 14, 466 / 100),
-        ([10] * 15 + [3000], 1.0),
+        ([100] * 14, 4.0),
+        ([10] * 15 + [3000], 3040 / 3000),
         ([1000, 10, 10, 10, 10], 1.0),
     ],
 )
 def test_a_part_counts_subjects_by_the_largest_share(lengths, expected):
-    assert subjects_per_fold(lengths, 3) == pytest.approx(expected)
+    subjects = np.repeat(np.arange(len(lengths)), lengths)
+
+    assert subjects_per_fold(subjects, 3) == pytest.approx(expected)
 
 
 def test_a_site_of_another_name_has_no_subjects(site_file):

@@ -7,9 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from notears_pfl import __version__
+from notears_pfl import NotearsPFL, __version__
 from notears_pfl.errors import TableError
-from notears_pfl.io.networks import plain, read_discovery_series, read_networks, write_network
+from notears_pfl.io.networks import (
+    plain,
+    read_discovery_series,
+    read_networks,
+    write_fit,
+    write_network,
+)
 from notears_pfl.io.tables import write_table
 
 ROIS = ["INS.R", "ACG.R"]
@@ -29,6 +35,29 @@ def test_a_network_comes_back_with_its_labels_and_direction(tmp_path):
     assert sidecar["Directed"]
     assert sidecar["Converged"]
     assert sidecar["Versions"]["numpy"] == np.__version__
+
+
+def test_a_fit_is_written_with_what_is_known_about_every_edge(tmp_path, rng):
+    x = rng.normal(size=(300, 2))
+    x[:, 1] += 0.8 * x[:, 0]
+    fit = NotearsPFL(kappa=0.5).fit([x, x[::2]])
+    counts = {"Subjects": 1, "Samples": 300, "EffectiveSamples": 300.0}
+
+    write_fit(fit, "MDD", ROIS, {"COI": counts, "KUT": counts}, tmp_path, scale="subject", about={})
+
+    edges = pd.read_csv(tmp_path / "group-MDD_edges.tsv", sep="\t")
+    assert list(edges["site"]) == ["COI", "KUT"]
+    assert edges[["from", "to"]].to_numpy().tolist() == [ROIS, ROIS]
+    assert edges["weight"].tolist() == pytest.approx(fit.weights_[:, 0, 1].tolist())
+    assert edges["standard_error"].tolist() == pytest.approx(fit.standard_errors_[:, 0, 1].tolist())
+    assert (edges["probability"] > 0.99).all()
+    assert edges["direction_support"].tolist() == pytest.approx(
+        fit.direction_support_[:, 0, 1].tolist()
+    )
+    sidecar = json.loads((tmp_path / "group-MDD_site-KUT_relmat.json").read_text())
+    assert sidecar["UnclearDirections"] == 0
+    assert sidecar["Ties"] == pytest.approx(fit.ties_[1])
+    assert json.loads((tmp_path / "group-MDD_fit.json").read_text())["Doubts"] == fit.doubts_
 
 
 def test_a_network_is_written_by_a_package_that_is_not_installed(tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """NotearsPFL finds known networks, and its answers have the symmetries they must have."""
 
+import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 import notears_pfl
 from notears_pfl import NotearsPFL
@@ -55,7 +58,7 @@ def test_parameters_of_sites_that_chose_their_own_are_a_mean(samples):
 def test_sites_with_endless_coupling_share_one_network(samples, coupling):
     model = NotearsPFL(threshold=0, **coupling).fit(samples)
 
-    weights = model.weights_
+    weights = model.penalised_weights_
     assert np.abs(weights).max() > 0.1
     assert_allclose(weights, np.broadcast_to(weights.mean(axis=0), weights.shape), atol=1e-2)
 
@@ -187,7 +190,7 @@ def test_history_has_an_entry_per_round_and_ends_at_the_certificate(samples):
 
 def test_weights_solve_the_problem_restricted_to_their_orders(samples):
     model = NotearsPFL(lambda1=0.1, lambda2=0, threshold=0, center=False, tol=1e-7)
-    W = model.fit(samples[:1]).weights_[0]
+    W = model.fit(samples[:1]).penalised_weights_[0]
 
     # The subgradient condition of the lasso, on edges that respect the order.
     U = samples[0].T @ samples[0] / len(samples[0])
@@ -221,3 +224,43 @@ def test_package_offers_the_estimator_and_nothing_unknown():
     assert notears_pfl.NotearsPFL is NotearsPFL
     with pytest.raises(AttributeError, match="no attribute 'Notears'"):
         _ = notears_pfl.Notears
+
+
+def test_scikit_learn_clones_pickles_and_reads_the_estimator(samples):
+    model = NotearsPFL(kappa=0.5, forbidden=[(0, 1)])
+
+    copy = clone(model)
+    fitted = copy.fit(samples)
+    again = pickle.loads(pickle.dumps(fitted))
+
+    assert copy is not model
+    assert copy.get_params() == model.get_params()
+    assert repr(copy) == "NotearsPFL(kappa=0.5, forbidden=[(0, 1)])"
+    assert_array_equal(again.weights_, fitted.weights_)
+    assert fitted.n_features_in_ == 8
+    assert not hasattr(fitted, "feature_names_in_")
+
+
+def test_names_of_columns_are_kept_and_must_agree(samples):
+    tables = [pd.DataFrame(x, columns=list("abcdefgh")) for x in samples]
+
+    model = NotearsPFL(kappa=0.5).fit(tables)
+
+    assert model.feature_names_in_.tolist() == list("abcdefgh")
+    with pytest.raises(InputError, match=r"site 1: columns must .* 'b' instead of 'a'"):
+        model.fit([tables[0], tables[1][list("bacdefgh")]])
+
+
+def test_subjects_are_held_out_as_a_whole(samples):
+    subjects = [np.repeat(["s1", "s2", "s3", "s4"], 125) for _ in samples]
+    shuffled = [np.argsort(np.tile(np.arange(125), 4), kind="stable") for _ in samples]
+
+    model = NotearsPFL().fit(samples, subjects=subjects)
+    # The same subjects in other rows have the same folds.
+    mixed = NotearsPFL().fit(
+        [x[order] for x, order in zip(samples, shuffled, strict=True)],
+        subjects=[own[order] for own, order in zip(subjects, shuffled, strict=True)],
+    )
+
+    scores = [c.score for c in model.candidates_ if c.score is not None]
+    assert_allclose([c.score for c in mixed.candidates_ if c.score is not None], scores, rtol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 
 from notears_pfl import NotearsPFL
 from notears_pfl.errors import InputError
-from notears_pfl.model.estimator import checked_moments
+from notears_pfl.model.checks import checked_moments
 
 
 def tables(rng, *shapes):
@@ -112,3 +112,8 @@ def test_moments_of_fewer_samples_than_rois_pass_in_single_precision_too(rng):
 def test_unknown_settings_are_refused(rng, settings, message):
     with pytest.raises(InputError, match=message):
         NotearsPFL(**settings).fit(tables(rng, (9, 4)))
+
+
+def test_subjects_that_do_not_match_the_samples_are_refused(rng):
+    with pytest.raises(InputError, match=r"shapes \[\(9,\), \(7,\)\]; found \[\(9,\), \(6,\)\]"):
+        NotearsPFL().fit(tables(rng, (9, 4), (7, 4)), subjects=[["a"] * 9, ["b"] * 6])

@@ -7,12 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl import NotearsPFL
+from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import InputError
+from notears_pfl.model.coordinator import effective_samples, known_moments
 from notears_pfl.model.federation import (
+    Description,
     FreeUpdate,
     LocalSites,
     OrderedUpdate,
     Site,
+    folds_of,
     site_from_samples,
 )
 from notears_pfl.model.problem import second_moments
@@ -79,6 +83,45 @@ def test_site_scores_held_out_samples_only(rng):
 
     held_out = x[3:6] - np.delete(x, [3, 4, 5], axis=0).mean(axis=0)
     assert_allclose(score, np.sum((held_out - held_out @ W) ** 2, axis=0))
+
+
+def test_folds_are_whole_subjects_where_these_are_known(rng):
+    subjects = np.repeat([0, 1, 2, 3], [2, 9, 3, 4])
+
+    folds = folds_of(18, 3, subjects)
+
+    assert [sorted(set(subjects[fold])) for fold in folds] == [[0, 1], [2], [3]]
+    assert sorted(np.concatenate(folds)) == list(range(18))
+    assert [len(fold) for fold in folds_of(18, 3, None)] == [6, 6, 6]
+    assert [len(fold) for fold in folds_of(18, 3, subjects // 2)] == [6, 6, 6]
+
+
+def test_effective_samples_are_counted_within_subjects(rng):
+    x = rng.normal(size=(400, 6)).cumsum(axis=0)
+    x = x - np.repeat(x.reshape(4, 100, 6).mean(axis=1), 100, axis=0)
+    subjects = np.repeat([3, 1, 2, 0], 100)
+
+    told = site_from_samples(x, demean=True, subjects=subjects).describe().n_effective
+
+    assert told == pytest.approx(sum(effective_sample_size(part) for part in np.split(x, 4)))
+    assert told < 40
+
+
+def test_moments_are_known_from_one_answer(samples):
+    unlike = [gain * x[:n] for x, gain, n in zip(samples, (1, 9, 0.1), (5, 200, 60), strict=True)]
+    sites = LocalSites([site_from_samples(x, demean=True) for x in unlike])
+
+    U = known_moments(sites, sites.describe(), rho=0.05)
+
+    for found, x in zip(U, unlike, strict=True):
+        assert_allclose(found, np.cov(x.T, bias=True), rtol=1e-9, atol=1e-9 * x.var())
+
+
+def test_a_site_that_does_not_tell_its_effective_samples_has_a_typical_share():
+    described = [Description(np.ones(2), n, True, told) for n, told in ((80, 20.0), (40, None))]
+
+    assert effective_samples(described).tolist() == [20, 10]
+    assert effective_samples(described[1:]).tolist() == [40]
 
 
 def test_site_describes_itself_by_variances_and_samples(rng):

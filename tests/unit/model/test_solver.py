@@ -1,4 +1,4 @@
-"""Rounds solve the problem that they state and record its value; samples decide what is an edge."""
+"""Rounds solve the problem that they state and record its value."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from notears_pfl import NotearsPFL
 from notears_pfl.model.coordinator import respecting
 from notears_pfl.model.federation import LocalSites, site_from_samples
 from notears_pfl.model.problem import Parameters, penalty_terms, row_scale
-from notears_pfl.model.solver import ConsensusProblem, Log, Options, refit, strong_edges
+from notears_pfl.model.solver import ConsensusProblem, Log, Options, refit
 
 PROBLEMS = pytest.mark.parametrize(
     ("penalty", "parameters"),
@@ -72,32 +72,7 @@ def test_the_last_objective_is_that_of_the_weights(samples, penalty, parameters)
 
     assert model.converged_
     expected = problem_of(
-        penalty, parameters, samples, [cp.Constant(w) for w in model.weights_],
+        penalty, parameters, samples, [cp.Constant(w) for w in model.penalised_weights_],
         respecting(list(model.order_)),
     ).value  # fmt: skip
     assert_allclose(model.history_.objective[-1], expected, rtol=1e-5)
-
-
-def judged(weights, n, threshold=0.3):
-    """Judge one edge's weights at as many sites."""
-    Z = np.array(weights, dtype=float)[:, None, None]
-    return strong_edges(Z, np.array(n), threshold)[:, 0, 0].tolist()
-
-
-@pytest.mark.parametrize(
-    ("weights", "n", "expected"),
-    [
-        ([0.31, 0.29], [10**6, 10**6], [True, False]),
-        ([0.31, 0.29], [5, 5], [False, False]),
-        ([1.0, 0.25, 1.0], [10**6] * 3, [True, False, True]),
-        ([1.0, 0.25, 1.0], [5] * 3, [True, True, True]),
-        ([1.0, 0.0, 1.0], [5] * 3, [True, False, True]),
-    ],
-    ids=["large samples", "small samples ask more", "alone", "steadied by others", "never zero"],
-)
-def test_strong_edges_lean_on_other_sites_when_samples_are_few(weights, n, expected):
-    assert judged(weights, n) == expected
-
-
-def test_threshold_zero_keeps_every_weight():
-    assert judged([1e-9, 0.0], [2, 2], threshold=0) == [True, False]

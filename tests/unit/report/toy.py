@@ -153,11 +153,13 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
         "Settings": {"penalty": "edgewise", "lambda1": "auto", "lambda2": "auto", "kappa": "auto",
                      "threshold": 0.3},
         "Parameters": {"lambda1": 0.1, "lambda2": 0.2, "kappa": 0.5}, "Converged": True,
-        "Rounds": 412,
+        "Rounds": 412, "Doubts": [],
         "Certificate": {"primal_residual": 1e-5, "dual_residual": 2e-5, "path_residual": 1e-3,
-                        "h": 1e-4, "acyclic_threshold": 0.05},
+                        "h": 1e-4, "acyclic_threshold": 0.05, "objective": 12.5, "start": "path"},
     }  # fmt: skip
-    sidecars = {key: {"Subjects": 3, "Samples": 690, "EffectiveSamples": 97.3} for key in networks}
+    sidecar = {"Subjects": 3, "Samples": 690, "EffectiveSamples": 97.3, "Ties": 0.02,
+               "UnclearDirections": 1}  # fmt: skip
+    sidecars = dict.fromkeys(networks, sidecar)
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     config["source"]["kind"] = kind
     parts = {

@@ -134,12 +134,14 @@ class Hospitals:
 
     def on_one_machine(self, sites=SITES, **settings):
         """Fit the same data in this process."""
-        samples = [site_samples(self.series(site), "subject").x for site in sites]
-        return NotearsPFL(progress=False, **settings).fit(samples).weights_
+        samples = [site_samples(self.series(site), "subject") for site in sites]
+        subjects = [site.subjects for site in samples]
+        fit = NotearsPFL(progress=False, **settings)
+        return fit.fit([site.x for site in samples], subjects=subjects).weights_
 
     def steps_of_a_fit(self):
         """Count the steps of a site in an undisturbed fit."""
-        samples = [site_samples(self.series(site), "subject").x for site in SITES]
+        samples = [site_samples(self.series(site), "subject") for site in SITES]
         steps = []
 
         class CountingSite(Site):
@@ -147,7 +149,11 @@ class Hospitals:
                 steps.append(rho)
                 return super().step(V, rho)
 
-        sites = [CountingSite(second_moments(x, demean=True), x) for x in samples]
+        sites = []
+        for site in samples:
+            moments = second_moments(site.x, demean=True)
+            told = {"subjects": site.subjects, "n_effective": site.n_effective}
+            sites.append(CountingSite(moments, site.x, **told))
         NotearsPFL(progress=False).fit_over(LocalSites(sites))
         return len(steps) // len(SITES)
 

@@ -92,6 +92,16 @@ def _careful(findings: Findings) -> Iterator[str]:
     stuck = [group for group, fit in findings.fits.items() if not fit["Converged"]]
     if stuck:
         yield f"The fit of {', '.join(stuck)} did not converge; see Provenance."
+    for group, fit in findings.fits.items():
+        for doubt in fit["Doubts"]:
+            yield f"The fit of {group}: {doubt}"
+    unclear = sum(sidecar["UnclearDirections"] for sidecar in findings.sidecars.values())
+    if unclear:
+        edges = sum(int((network.to_numpy() != 0).sum()) for network in findings.networks.values())
+        yield (
+            f"The samples hardly tell the direction of {unclear} of {edges} edges (support below "
+            "90 %)."
+        )
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
         yield f"Excluded: {len(out)} of {len(findings.cohort)} subjects; see Cohort for why."

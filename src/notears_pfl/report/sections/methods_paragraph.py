@@ -197,7 +197,12 @@ def _networks(findings: Findings, cite: Cite) -> Iterator[str]:
         how = "chosen from the data" if len(chosen) == len(values) else "configured or chosen"
         separate = values["lambda2"] == 0 and "lambda1" in chosen
         yield f"{group}: {named} ({how}{', λ1 per site: mean' if separate else ''})."
-    yield f"Edges of absolute weight below {fit['Settings']['threshold']:g} were dropped."
+    yield (
+        "In the orders of the regions that this gave, an edge was kept if, by its Bayes factors "
+        "with effectively independent samples, it more probably than not existed with an absolute "
+        f"weight above {fit['Settings']['threshold']:g}; the weights are those of regressions on "
+        "the edges that were kept."
+    )
 
 
 def _analyses(findings: Findings, cite: Cite) -> Iterator[str]:

@@ -99,7 +99,7 @@ def _fits(findings: Findings) -> PageTable:
             "group": "group", "converged": "converged", "rounds": "rounds",
             "primal_residual": "primal residual", "dual_residual": "dual residual",
             "path_residual": "path residual", "h": "acyclicity h of the path",
-            "acyclic_threshold": "acyclic above",
+            "acyclic_threshold": "acyclic above", "start": "orders found from",
             "reverse": "edges changed by reversing the order of sites",
         },
         dict.fromkeys(
@@ -115,6 +115,7 @@ def _samples(findings: Findings) -> PageTable:
                 "group": group, "site": site, "subjects": sidecar["Subjects"],
                 "samples": sidecar["Samples"], "effective": sidecar["EffectiveSamples"],
                 "edges": int((findings.networks[group, site].to_numpy() != 0).sum()),
+                "unclear": sidecar["UnclearDirections"], "ties": sidecar["Ties"],
             }
             for (group, site), sidecar in findings.sidecars.items()
         ]
@@ -122,6 +123,10 @@ def _samples(findings: Findings) -> PageTable:
     titles = {
         "group": "group", "site": "site", "subjects": "subjects (discovery)",
         "samples": "volumes", "effective": "effective samples", "edges": "edges",
+        "unclear": "directions unclear", "ties": "worth of ties",
     }  # fmt: skip
-    caption = "Data behind each network"
-    return page_table("samples", caption, rows, titles, {"effective": ".0f"})
+    caption = (
+        "Data behind each network; directions with a support below 90 %; what its edges gain by "
+        "ties to the other sites (log-probability per sample; negative: it fits them badly)"
+    )
+    return page_table("samples", caption, rows, titles, {"effective": ".0f", "ties": "+.3f"})

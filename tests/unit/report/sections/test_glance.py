@@ -27,6 +27,20 @@ def test_a_glance_warns_of_what_this_study_gives_reason_to(findings):
     assert "The fit of HC did not converge" in warned
 
 
+def test_doubts_of_a_fit_and_unclear_directions_are_shown_at_a_glance(findings):
+    loud = {"Doubts": ["site 2: too loud."]}
+    doubtful = {group: fit | loud for group, fit in findings.fits.items()}
+    clear = {key: {**told, "UnclearDirections": 0} for key, told in findings.sidecars.items()}
+
+    warned = " ".join(glance_section(toy_findings(fits=doubtful)).content["careful"])
+    calm = " ".join(glance_section(toy_findings(sidecars=clear)).content["careful"])
+
+    assert "The fit of MDD: site 2: too loud." in warned
+    assert f"hardly tell the direction of {len(findings.sidecars)} of" in warned
+    assert "hardly tell" not in calm
+    assert "too loud" not in calm
+
+
 def test_subjects_with_cautions_are_counted_at_a_glance_and_flagged_in_the_table(findings):
     reports = {name: {"status": "ok", "cautions": []} for name in findings.reports}
     reports["sub-COIHC002"] = {"status": "ok", "cautions": ["The brain has 703 ml.", "Look."]}
