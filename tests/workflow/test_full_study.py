@@ -81,7 +81,9 @@ FITS = {"fit_networks", "fit_networks_other_scale"}
 PAGE = {"report_index"}
 FIGURES = {"report_degree", "report_networks", "report_overlap", "report_truth"}
 ANALYSES = {"degree", "edge_motion", "overlap", "scale_audit", "truth"} | FIGURES | PAGE
-OF_SUBJECTS = {"report_cohort", "report_contact_sheet", "report_motion", "report_subjects"}
+OF_SUBJECTS = {
+    "report_cohort", "report_contact_sheet", "report_motion", "report_quality", "report_subjects",
+}  # fmt: skip
 FROM_COHORT = {"cohort", "fit_networks_true_series"} | OF_SUBJECTS | FITS | ANALYSES
 
 
