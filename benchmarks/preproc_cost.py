@@ -20,6 +20,7 @@ from nilearn.image import clean_img
 from nilearn.maskers import NiftiLabelsMasker
 
 from notears_pfl.geometry import centred_affine
+from notears_pfl.io.images import read_image
 from notears_pfl.preproc.anatomy import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
 from notears_pfl.preproc.clean import CleanOptions, clean_signals, friston24
@@ -30,7 +31,7 @@ from notears_pfl.preproc.resample import Grid, sample_volume
 from notears_pfl.preproc.run import RunOptions, preprocess_volumes
 from notears_pfl.preproc.slice_timing import correct_slice_timing, middle_slice_time
 from notears_pfl.preproc.smooth import SmoothOptions, smoother
-from notears_pfl.preproc.template import load_template
+from notears_pfl.preproc.template import HEAD_TEMPLATE, head_template, load_template
 from notears_pfl.preproc.tissues import fit_tissues
 from notears_pfl.roi.extract import roi_means
 
@@ -50,12 +51,16 @@ def cost(name: str, function: Callable[..., Any], *arguments: Any) -> tuple[Any,
 
 
 def images(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Any]:
-    """T1w and BOLD images of the template's brain with noise, their affines, the template."""
+    """T1w head and BOLD images of the template with noise, their affines, the templates."""
     template = load_template(1)
     t1w_affine = centred_affine((176, 256, 256), np.ones(3), CENTRE_MM)
-    points = Grid((176, 256, 256), t1w_affine).points()
-    t1w = sample_volume(template.t1w, template.affine, 1.04 * points + 3, 1).reshape(176, 256, 256)
-    t1w = (1000 * t1w + 5 * rng.standard_normal(t1w.shape) * (t1w > 0)).astype(np.float32)
+    points = 1.04 * Grid((176, 256, 256), t1w_affine).points() + 3
+    stored, small = read_image(HEAD_TEMPLATE), load_template(2)
+    # The template's brain in the mean head, whose grey values run from 0 to 255.
+    t1w = 1000 * sample_volume(template.t1w, template.affine, points, 1)
+    head = 4 * sample_volume(stored.data.astype(np.float32), stored.affine, points, 1)
+    t1w = np.where(t1w > 0, t1w, head).reshape(176, 256, 256)
+    t1w = (t1w + 5 * rng.standard_normal(t1w.shape)).astype(np.float32)
     bold_affine = centred_affine((64, 64, 40), np.array([3.3, 3.3, 4.0]), CENTRE_MM)
     bold_points = Grid((64, 64, 40), bold_affine).points()
     baseline = sample_volume(template.grey + 0.8 * template.white, template.affine, bold_points, 1)
@@ -66,7 +71,7 @@ def images(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray
         t1w_affine,
         (baseline + 10 * noise).astype(np.float32),
         bold_affine,
-        load_template(2),
+        (small, head_template(stored.data, stored.affine, small)),
     )
 
 
@@ -91,15 +96,16 @@ def main() -> None:
     # In a process of its own, so that making the images is not counted.
     with ProcessPoolExecutor(1, get_context("spawn")) as other:
         made = other.submit(images, np.random.default_rng(0)).result()
-    t1w, t1w_affine, bold, bold_affine, template = made
-    brain, _ = cost("brain", find_brain, t1w, t1w_affine)
+    t1w, t1w_affine, bold, bold_affine, (template, head) = made
+    found, _ = cost("brain", find_brain, t1w, t1w_affine, head)
+    brain = found.mask
     cost("tissues and bias", fit_tissues, t1w, brain, np.ones(3))
     cost(
         "normalisation", normalise, t1w * brain, t1w_affine, template.t1w, template.affine,
-        NormaliseOptions(),
+        NormaliseOptions(), found.start,
     )  # fmt: skip
     anatomy, anatomical = cost(
-        "ALL STEPS ON T1W", prepare_anatomy, t1w, t1w_affine, template, NormaliseOptions()
+        "ALL STEPS ON T1W", prepare_anatomy, t1w, t1w_affine, template, head, NormaliseOptions()
     )
 
     times = np.arange(40) * TR / 40

@@ -18,6 +18,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from notears_pfl.geometry import nearest_ras
 from notears_pfl.io.images import read_image, read_volume, write_image
 from notears_pfl.preproc.anatomy import Anatomy, prepare_anatomy
 from notears_pfl.preproc.brain import is_stripped, volume_ml
@@ -25,7 +26,12 @@ from notears_pfl.preproc.engines.ants import map_from_lps
 from notears_pfl.preproc.normalise import NormaliseOptions, template_agreement
 from notears_pfl.preproc.pictures import PLANES, normalisation_slices
 from notears_pfl.preproc.resample import Normalisation, downsample, sample_volume
-from notears_pfl.preproc.template import BrainTemplate, load_template
+from notears_pfl.preproc.template import (
+    HEAD_TEMPLATE,
+    BrainTemplate,
+    head_template,
+    load_template,
+)
 from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
 
 
@@ -94,32 +100,34 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     t1w, template = read_volume(arguments.t1w), load_template(2)
+    stored = read_image(HEAD_TEMPLATE)
+    head = head_template(stored.data, stored.affine, template)
     voxel_mm = np.linalg.norm(t1w.affine[:3, :3], axis=0)
     start = time.process_time()
-    anatomy = prepare_anatomy(t1w.data, t1w.affine, template, NormaliseOptions())
+    anatomy = prepare_anatomy(t1w.data, t1w.affine, template, head, NormaliseOptions())
     print(f"{t1w.data.shape}, {voxel_mm.round(2)} mm; stripped: {is_stripped(t1w.data, voxel_mm)}")
     print(f"brain {volume_ml(anatomy.brain, voxel_mm):.0f} ml; all steps on T1w ", end="")
     print(f"{time.process_time() - start:.0f} CPU s")
-    tissues = own_tissues(anatomy, t1w.affine)
+    tissues = own_tissues(anatomy, anatomy.affine)
     share = [tissues[k].sum() / tissues.sum() for k in range(3)]
     print("fluid, grey and white matter", np.round(share, 3))
     ways = {"affine alone": anatomy.normalisation.affine_only(), "greedy": anatomy.normalisation}
     if importlib.util.find_spec("ants"):
         start = time.process_time()
-        brain, grid = downsample(anatomy.t1w * anatomy.brain, t1w.affine, 1.5)
+        brain, grid = downsample(anatomy.t1w * anatomy.brain, anatomy.affine, 1.5)
         ways["SyN"] = syn(brain, grid.affine, template)
         print(f"SyN {time.process_time() - start:.0f} CPU s")
     for name, way in ways.items():
-        print(f"{name:13s}", score(way, tissues, anatomy, t1w.affine, template), flush=True)
+        print(f"{name:13s}", score(way, tissues, anatomy, anatomy.affine, template), flush=True)
     if importlib.util.find_spec("deepbet"):
         from notears_pfl.preproc.engines.deepbet import find_brain
 
-        other = find_brain(t1w.data, t1w.affine)
+        other, _ = nearest_ras(find_brain(t1w.data, t1w.affine), t1w.affine)
         print(f"brain mask, Dice with deepbet's {dice(anatomy.brain, other):.3f}")
     if arguments.picture:
         brain = anatomy.t1w * anatomy.brain
         draw(
-            normalisation_slices(brain, t1w.affine, anatomy.normalisation, template),
+            normalisation_slices(brain, anatomy.affine, anatomy.normalisation, template),
             arguments.picture,
         )
 
