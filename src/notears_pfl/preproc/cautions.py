@@ -47,7 +47,7 @@ class Look:
         return f"{self.low:g} to {self.high:g}"
 
 
-# Usual ranges: from 54 real heads with skull (nine sources, 0.5 to 6 mm, young and old), four
+# Usual ranges: from 54 real heads with skull (21 sources, 0.5 to 6 mm, young and old), four
 # brains that came stripped, five pairs of BOLD and T1w of the same person, 146 pairs of different
 # persons, and the phantom. ``cohort.limits`` excludes farther out.
 LOOKS = {
