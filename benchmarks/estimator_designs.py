@@ -7,16 +7,12 @@ edges that exactly one site has. Nothing was tuned on the streams of the default
 """
 
 import argparse
-import os
-import subprocess
-import sys
-import tempfile
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from versions import rows_of, source_of
 
 from notears_pfl import NotearsPFL
 from notears_pfl.seeds import stream
@@ -31,7 +27,6 @@ from notears_pfl.simulate.sites import (
     site_weights,
 )
 
-ROOT = Path(__file__).parent.parent
 # What the mean F must reach, and by how much the F of single sites' edges must rise.
 GOALS = {
     "d=20 own": 0.85, "d=30 own": 0.90, "d=50 own": 0.94, "K=64": 0.72, "ER4": 0.90,
@@ -149,11 +144,10 @@ def measure(seed, runs, names):
 
 def run_version(source, arguments):
     """Rows that the version in the folder ``source`` gives, measured in another process."""
-    command = [sys.executable, __file__, "--worker", "--seed", str(arguments.seed)]
-    command += ["--runs", str(arguments.runs), "--designs", *arguments.designs]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    rows = rows_of(
+        source, __file__, "--worker", "--seed", str(arguments.seed), "--runs", str(arguments.runs),
+        "--designs", *arguments.designs,
+    )  # fmt: skip
     table = pd.DataFrame(rows, columns=["design", "run", "F", "own F", "CPU s"])
     return table.astype({"F": float, "own F": float, "CPU s": float})
 
@@ -180,15 +174,11 @@ def verdicts(now, before):
 
 def main(arguments):
     """Measure both versions and print the table and the verdicts."""
-    versions = {"now": run_version(ROOT / "src", arguments)}
-    if arguments.before:
-        with tempfile.TemporaryDirectory() as folder:
-            archive = subprocess.run(
-                ["git", "-C", ROOT, "archive", arguments.before, "src"], check=True,
-                stdout=subprocess.PIPE,
-            )  # fmt: skip
-            subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
-            versions["before"] = run_version(Path(folder) / "src", arguments)
+    versions = {}
+    for name, commit in {"now": None, "before": arguments.before}.items():
+        if name == "now" or commit:
+            with source_of(commit) as source:
+                versions[name] = run_version(source, arguments)
     means = {
         name: rows.groupby("design", sort=False)[["F", "own F", "CPU s"]].mean()
         for name, rows in versions.items()

@@ -64,8 +64,8 @@ class RemoteSites:
 
     def begin(self, D: Array, orders: Sequence[Order | None], fold: int | None) -> None:
         """Tell the sites to prepare for steps before the next request."""
-        pairs = zip(self.numbers, orders, strict=True)
-        self.courier.prepare("begin", {k: (D, order, fold) for k, order in pairs})
+        pairs = zip(self.numbers, D, orders, strict=True)
+        self.courier.prepare("begin", {k: (own, order, fold) for k, own, order in pairs})
 
     def step(self, V: Array, rho: float) -> list[tuple[Array, float]]:
         """Ask for the local weights and their losses."""

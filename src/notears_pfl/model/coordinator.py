@@ -6,6 +6,7 @@ acyclic Z follow orders of the ROIs; with the edges restricted to these, no h is
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -26,21 +27,45 @@ from notears_pfl.model.problem import (
 GROW, SHRINK = 2.0, 0.8
 
 
-def known_moments(sites: Sites, described: Sequence[Description], rho: float) -> Array:
+# Sites whose typical variance differs from the others' by more than this have units of their own.
+OWN_UNITS = 3.0
+
+
+def site_gains(described: Sequence[Description]) -> Array:
+    """Units of the variances of every site, (K,): 1, or a site's own where they differ clearly.
+
+    A factor that all ROIs of a site have in common does not change its weights, but would change
+    what the site counts for beside the others.
+    """
+    variances = np.array([site.variances for site in described])
+    gains = np.median(variances / np.median(variances, axis=0), axis=1)
+    return np.where(np.abs(np.log(gains)) > np.log(OWN_UNITS), gains, 1.0)
+
+
+def in_common_units(described: Sequence[Description], gains: Array) -> list[Description]:
+    """Divide the variances of every site by its gain."""
+    pairs = zip(described, gains, strict=True)
+    return [replace(site, variances=site.variances / gain) for site, gain in pairs]
+
+
+def known_moments(
+    sites: Sites, described: Sequence[Description], gains: Array, rho: float
+) -> Array:
     """Moments U of every site, (K, d, d), which its answer to V = 0 reveals.
 
     That answer is W = I − P diag(1/P_jj) with P = (U + ρD)⁻¹, so (I − W)⁻¹ = diag(P_jj) (U + ρD),
     and the variances give P_jj. The coordinator uses what every fit discloses anyway: to decide on
     edges, and on orders of the ROIs, which would take thousands of rounds otherwise.
     """
-    D = np.median([site.variances for site in described], axis=0)
+    typical = np.median([site.variances for site in described] / gains[:, None], axis=0)
+    D = gains[:, None] * typical
     sites.begin(D, [None] * len(described), fold=None)
-    answers = sites.step(np.zeros((len(described), len(D), len(D))), rho)
+    answers = sites.step(np.zeros((*D.shape, D.shape[1])), rho)
     weights = stacked_weights(answers, sites)
     moments = []
-    for W, site in zip(weights, described, strict=True):
+    for W, site, own in zip(weights, described, D, strict=True):
         inverse = np.linalg.inv(np.eye(len(W)) - W)
-        scale = (site.variances + rho * D) / np.diag(inverse)
+        scale = (site.variances + rho * own) / np.diag(inverse)
         U = scale[:, None] * inverse
         np.fill_diagonal(U, site.variances)
         moments.append(U)

@@ -7,7 +7,8 @@ import numpy as np
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array
 from notears_pfl.model.selection import KAPPAS, Candidate
-from notears_pfl.model.solver import Certificate, Options
+from notears_pfl.model.solution import Certificate
+from notears_pfl.model.solver import Options
 
 # The typical variance of a loud site exceeds that of the others by this factor (or falls below).
 LOUD = 10.0

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_ndtr, logit, xlogy
+from scipy.special import expit, log_ndtr, logit, softmax, xlogy
 
 from notears_pfl.model.problem import Array, Mask
 
@@ -38,6 +38,8 @@ MAX_ROUNDS = 4
 # An edge changes at most this often in one round: two parents that replace each other would
 # otherwise change for ever.
 MAX_CHANGES = 3
+# Samples per ROI below which the edges are decided from several starts.
+FEW = 4
 # Grid of the slab's variance and of the share that all sites have in common.
 SLAB_VARIANCES = np.geomspace(0.02, 8, 13)
 COMMON_SHARES = (0.0, 0.5, 0.8, 0.95, 0.99)
@@ -142,6 +144,29 @@ def decide(
         if np.array_equal(A, before):
             break
     return Evidence(A, _probability(odds, allowed, required), noise, rates)
+
+
+def decide_from(
+    U: Array, n: Array, allowed: Mask, start: Mask, Z: Array, threshold: float, required: Mask
+) -> Evidence:
+    """Decide on the edges, with few samples also from what penalised weights Z suggest.
+
+    Few samples leave many local optima. Given the orders, ROIs do not depend on each other: the
+    probability of an edge into an ROI is the mean over the ends, each weighted by the posterior
+    probability of all edges into that ROI.
+    """
+    if np.median(n) >= FEW * U.shape[-1]:
+        return decide(U, n, allowed, start, threshold, required)
+    typical = np.broadcast_to(np.sqrt((Z**2).mean(axis=0)), Z.shape)
+    starts = [start, *(np.abs(Z) > share * threshold for share in (1, 1 / 3, 1 / 6))]
+    starts += [typical > share * threshold for share in (1, 1 / 2)]
+    ends = [decide(U, n, allowed, start, threshold, required) for start in starts]
+    noise = np.mean([end.noise.mean(axis=1) for end in ends], axis=0)
+    by_roi = np.array([log_posterior(U, n, noise, end).sum(axis=0) for end in ends])
+    shares = softmax(by_roi, axis=0)
+    probability = np.einsum("ej,ekij->kij", shares, [end.probability for end in ends])
+    most_probable = ends[int(by_roi.sum(axis=1).argmax())]
+    return replace(most_probable, adjacency=(probability > 0.5) | required, probability=probability)
 
 
 def decide_columns(
@@ -383,7 +408,7 @@ def slab_variances(r: Array, g: Array, A: Mask) -> tuple[float, float]:
 
 
 def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> Array:
-    """Logarithm of the posterior probability of every site's edges, (K,), as in the BIC.
+    """Logarithm of the posterior probability of the edges into every ROI, (K, d), as in the BIC.
 
     Up to a constant. ``noise``, (K,), is one variance per site: as in the objective, all ROIs count
     alike, which is what tells directions apart. To compare edges, use the same noise for all.
@@ -392,8 +417,8 @@ def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> Array
     precision = np.broadcast_to((n / noise)[:, None], U.shape[:2])
     found = edge_statistics(U, precision, A, wide_prior(U, n, noise), *_all_columns(U))
     prior = np.where(A, expectation(evidence) - 0.5 * np.log(n)[:, None, None], 0.0)
-    squares: Array = found.residual.reshape(A.shape[:2]).sum(axis=1)
-    return prior.sum(axis=(1, 2)) - 0.5 * squares
+    value: Array = prior.sum(axis=1) - 0.5 * found.residual.reshape(A.shape[:2])
+    return value
 
 
 def wide_prior(U: Array, n: Array, noise: Array) -> Prior:

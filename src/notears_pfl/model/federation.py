@@ -190,7 +190,7 @@ class Sites(Protocol):
     """Sites as the coordinator sees them: each request goes to all of them, K answers come back.
 
     Methods are those of :class:`Site`. What all sites are told is said once; what differs from
-    site to site, orders, V and W, has one entry per site.
+    site to site, D, orders, V and W, has one entry per site.
     """
 
     @property
@@ -211,7 +211,7 @@ class Sites(Protocol):
         ...
 
     def begin(self, D: Array, orders: Sequence[Order | None], fold: int | None) -> None:
-        """Have the sites prepare for steps."""
+        """Have the sites prepare for steps, with D of shape (K, d)."""
         ...
 
     def step(self, V: Array, rho: float) -> list[tuple[Array, float]]:
@@ -245,8 +245,8 @@ class LocalSites:
 
     def begin(self, D: Array, orders: Sequence[Order | None], fold: int | None) -> None:
         """Prepare every site for steps."""
-        for site, order in zip(self._sites, orders, strict=True):
-            site.begin(D, order, fold)
+        for site, scale, order in zip(self._sites, D, orders, strict=True):
+            site.begin(scale, order, fold)
 
     def step(self, V: Array, rho: float) -> list[tuple[Array, float]]:
         """Update the local weights of every site."""

@@ -32,6 +32,7 @@ from notears_pfl.model.evidence import (
     decide_columns,
     expectation,
     log_posterior,
+    refit_weights,
     wide_prior,
 )
 from notears_pfl.model.problem import Array, Mask, Order
@@ -64,6 +65,25 @@ class Directed:
         """
         A = self.evidence.adjacency
         return np.where(A, expit(-np.where(A, self.against, 0.0).sum(axis=0)), 0.0)
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Networks of K sites, and the share of orders that has every edge as it is, all (K, d, d)."""
+
+    weights: Array
+    adjacency: Mask
+    direction_support: Array
+
+
+def search_from(
+    U: Array, n: Array, orders: Sequence[Order], start: Mask, threshold: float, allowed: Mask,
+    required: Mask,
+) -> Networks:  # fmt: skip
+    """Networks of moments U, from orders and edges that were found in other samples."""
+    found = direct(U, n, orders, start, threshold, allowed, required)
+    weights, _ = refit_weights(U, n, found.evidence)
+    return Networks(weights, found.evidence.adjacency, found.support)
 
 
 def consensus_order(U: Array) -> Order:
@@ -159,13 +179,37 @@ def choose(U: Array, n: Array, ends: Sequence[Directed], is_poor: Mask) -> tuple
     no orders of its own to compare with.
     """
     noise = np.mean([end.evidence.noise.mean(axis=1) for end in ends], axis=0)
-    by_site = np.array([log_posterior(U, n, noise, end.evidence) for end in ends])
+    by_site = np.array([log_posterior(U, n, noise, end.evidence).sum(axis=1) for end in ends])
     total = np.where(is_poor, -np.inf, by_site.sum(axis=1))
     chosen = int(np.argmax(total))
     if len(ends) == OWN:
         return chosen, np.zeros(len(U))
     tied = by_site[int(np.argmax(total[:OWN]))]
     return chosen, (tied - by_site[OWN]) / n
+
+
+def untie(
+    U: Array, n: Array, ends: Sequence[Directed], chosen: int, ties: Array, threshold: float,
+    allowed: Mask, required: Mask,
+) -> tuple[Directed, Mask]:  # fmt: skip
+    """Let sites that lose clearly by ties keep orders of their own; say which do, (K,).
+
+    The others search on without them. Where this is less probable, nothing changes.
+    """
+    found = ends[chosen]
+    if chosen == OWN:
+        return found, np.ones(len(U), dtype=bool)
+    apart = ties * n < -LEAST_ODDS
+    if not apart.any():
+        return found, apart
+    own = ends[OWN]
+    pairs = zip(apart, own.orders, found.orders, strict=True)
+    orders = [theirs if leaves else shared for leaves, theirs, shared in pairs]
+    edges = np.where(apart[:, None, None], own.evidence.adjacency, found.evidence.adjacency)
+    mixed = direct(U, n, orders, edges, threshold, allowed, required)
+    noise = np.mean([end.evidence.noise.mean(axis=1) for end in (found, mixed)], axis=0)
+    before, now = (log_posterior(U, n, noise, end.evidence).sum() for end in (found, mixed))
+    return (mixed, apart) if now > before else (found, np.zeros(len(U), dtype=bool))
 
 
 def reversal_odds(U: Array, n: Array, evidence: Evidence) -> Array:

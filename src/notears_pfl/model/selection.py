@@ -63,6 +63,7 @@ class Selection:
 def select(
     sites: Sites,
     described: Sequence[Description],
+    gains: Array,
     given: tuple[float | Auto, float | Auto, float | Auto],
     options: Options,
     tick: Callable[[], None] = lambda: None,
@@ -74,7 +75,9 @@ def select(
     sites : Sites
         The sites that answer.
     described : sequence of Description
-        What the sites said about themselves.
+        What the sites said about themselves, in common units.
+    gains : ndarray of shape (K,)
+        Units of the sites' variances.
     given : tuple
         λ1, λ2 and κ, each a number or ``auto``.
     options : Options
@@ -88,7 +91,7 @@ def select(
     problems = []
     for setting in settings:
         terms = penalty_terms(options.penalty, setting)
-        problems.append(ConsensusProblem(sites, terms, row_scale(terms, variances), noise))
+        problems.append(ConsensusProblem(sites, terms, row_scale(terms, variances), noise, gains))
 
     scores: Sequence[float | None] = [None] * len(settings)
     chosen = pilot
@@ -192,7 +195,8 @@ def cross_validate(
                 start = starts[fold] if starts[fold] is not None else starts[fold - 1]
                 ended = refit(problems[index], orders, loose, log, fold=fold, start=start)
                 starts[fold] = ended.T
-                residuals += sum(sites.score(ended.Z[0], fold))
+                held_out = np.array(sites.score(ended.Z[0], fold))
+                residuals += (held_out / problems[index].gains[:, None]).sum(axis=0)
             score = float(np.log(residuals).sum())
             rises = rises + 1 if score > last else 0
             scores[index] = last = score

@@ -15,8 +15,7 @@ with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from notears_pfl.model.coordinator import (
     site_orders,
     stacked_weights,
 )
-from notears_pfl.model.evidence import decide, refit_weights
+from notears_pfl.model.evidence import decide_from, refit_weights
 from notears_pfl.model.federation import Description, Sites
 from notears_pfl.model.orders import (
     SEARCH_ROUNDS,
@@ -40,17 +39,18 @@ from notears_pfl.model.orders import (
     direct,
     poor,
     reversal_odds,
+    untie,
 )
 from notears_pfl.model.problem import (
     ACYCLICITIES,
     AcyclicityName,
     Array,
-    Mask,
     Order,
     PenaltyName,
     Term,
     acyclic_threshold,
 )
+from notears_pfl.model.solution import Certificate, History, Solution, Start
 
 
 @dataclass(frozen=True)
@@ -128,16 +128,6 @@ class Options:
     constraints: Constraints | None = None
 
 
-@dataclass(frozen=True)
-class History:
-    """One entry per round, first of the path, then of the refits."""
-
-    objective: Array
-    primal_residual: Array
-    dual_residual: Array
-    h: Array
-
-
 @dataclass
 class Log:
     """Record of every round; ``tick`` advances a progress bar."""
@@ -185,12 +175,19 @@ class ConsensusProblem:
         Scale of the rows in the consensus penalty.
     noise : float
         Variance of the noise, the unit of the loss and so of the weight of h.
+    gains : ndarray of shape (K,)
+        Units of the sites' variances; D and the noise are in common units.
     """
 
     sites: Sites
     terms: list[Term]
     D: Array
     noise: float
+    gains: Array
+
+    def begin(self, orders: Sequence[Order | None], fold: int | None = None) -> None:
+        """Have the sites prepare for steps, each in its own units."""
+        self.sites.begin(self.gains[:, None] * self.D, orders, fold)
 
     def zeros(self) -> Array:
         """Blocks of zeros, (B, K, d, d)."""
@@ -218,7 +215,7 @@ def run_rounds(
         V = (2 * Z - T).mean(axis=0)
         answers = problem.sites.step(V, len(T) * rho)
         W = stacked_weights(answers, problem.sites)
-        loss = sum(loss for _, loss in answers)
+        loss = sum(loss / gain for (_, loss), gain in zip(answers, problem.gains, strict=True))
 
         primal = _norm(W - Z) / max(_norm(Z), _norm(W), 1e-12)
         dual = _norm(scale * (Z - Z_last)) / max(_norm(scale * (T - Z)), 1e-12)
@@ -237,7 +234,7 @@ def follow_path(problem: ConsensusProblem, options: Options, log: Log) -> Array:
     coordinator = PathCoordinator(
         problem.terms, ACYCLICITIES[options.acyclicity], T.shape[1:], options.inner_steps
     )
-    problem.sites.begin(problem.D, [None] * T.shape[1], fold=None)
+    problem.begin([None] * T.shape[1])
     rho = options.rho
     for stage in options.path:
         coordinator.enter_stage(stage.c * problem.noise, stage.s)
@@ -269,7 +266,7 @@ def refit(
     start : ndarray of shape (B, K, d, d), optional
         Blocks T to start from.
     """
-    problem.sites.begin(problem.D, orders, fold)
+    problem.begin(orders, fold)
     allowed = respecting(orders)
     if options.constraints is not None:
         allowed &= options.constraints.allowed
@@ -288,56 +285,7 @@ def _norm(X: Array) -> float:
 
 # Residual at which refits end that only provide a start for the search.
 START_TOL = 5e-3
-Start = Literal["path", "consensus", "own", "several"]
 STARTS: tuple[Start, ...] = ("path", "consensus", "own")
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How well a fit solves its problem.
-
-    Parameters
-    ----------
-    objective : float
-        Value of the objective at the penalised weights, in the orders of the result.
-    primal_residual, dual_residual : float
-        Relative residuals of the refit that gave these weights.
-    path_residual : float
-        Relative primal residual at the end of the path.
-    h : float
-        Largest h at the end of the path; that of the returned weights is zero.
-    acyclic_threshold : float
-        Smallest threshold at which the end of the path is acyclic at every site.
-    start : {"path", "consensus", "own", "several"}
-        From where the search found the orders: the end of the path, the consensus order, or orders
-        of the sites' own; several, where sites were fitted separately and differ.
-    """
-
-    objective: float
-    primal_residual: float
-    dual_residual: float
-    path_residual: float
-    h: float
-    acyclic_threshold: float
-    start: Start
-
-
-@dataclass(frozen=True)
-class Solution:
-    """Networks of K sites and how the rounds found them."""
-
-    weights: Array
-    standard_errors: Array
-    adjacency: Mask
-    probability: Array
-    direction_support: Array
-    ties: Array
-    noise: Array
-    penalised: Array
-    orders: list[Order]
-    converged: bool
-    history: History
-    certificate: Certificate
 
 
 def solve(
@@ -377,10 +325,14 @@ def solve(
         for (start, ended), hopeless in zip(starts, is_poor, strict=True)
     ]  # fmt: skip
     chosen, ties = choose(U, n, ends, is_poor)
-    found = ends[chosen]
+    found, untied = untie(U, n, ends, chosen, ties, options.threshold, allowed, required)
     final = refit(problem, found.orders, options, log, start=starts[chosen][1].T)
-    possible, edges = respecting(found.orders) & allowed, found.evidence.adjacency
-    evidence = decide(U, n, possible, edges, options.threshold, required)
+    possible, edges, Z_end = (
+        respecting(found.orders) & allowed,
+        found.evidence.adjacency,
+        final.Z[0],
+    )
+    evidence = decide_from(U, n, possible, edges, Z_end, options.threshold, required)
     found = replace(found, evidence=evidence, against=reversal_odds(U, n, evidence))
     weights, standard_errors = refit_weights(U, n, found.evidence)
     return Solution(
@@ -390,6 +342,7 @@ def solve(
         probability=found.evidence.probability,
         direction_support=found.support,
         ties=ties,
+        untied=untied,
         noise=found.evidence.noise,
         penalised=final.Z[0],
         orders=found.orders,
@@ -403,41 +356,5 @@ def solve(
             h=h,
             acyclic_threshold=max(acyclic_threshold(z) for z in Z),
             start=STARTS[chosen],
-        ),
-    )
-
-
-def merge(solutions: Sequence[Solution]) -> Solution:
-    """Solutions of separate sites as one: objectives add up, and the worst residual counts."""
-    n_rounds = max(len(one.history.h) for one in solutions)
-
-    def padded(name: str) -> Array:
-        columns = [getattr(one.history, name) for one in solutions]
-        return np.array([np.pad(c, (0, n_rounds - len(c)), mode="edge") for c in columns])
-
-    certificates = [one.certificate for one in solutions]
-    starts = {one.start for one in certificates}
-    worst = {
-        f.name: float(max(getattr(one, f.name) for one in certificates))
-        for f in fields(Certificate)
-        if f.name not in ("objective", "start")
-    }
-    names = ("weights", "standard_errors", "adjacency", "probability", "direction_support")
-    arrays = {
-        name: np.concatenate([getattr(one, name) for one in solutions])
-        for name in (*names, "ties", "noise", "penalised")
-    }
-    return Solution(
-        **arrays,
-        orders=[order for one in solutions for order in one.orders],
-        converged=all(one.converged for one in solutions),
-        history=History(
-            padded("objective").sum(axis=0),
-            *(padded(name).max(axis=0) for name in ("primal_residual", "dual_residual", "h")),
-        ),
-        certificate=Certificate(
-            objective=sum(one.objective for one in certificates),
-            start=starts.pop() if len(starts) == 1 else "several",
-            **worst,
         ),
     )

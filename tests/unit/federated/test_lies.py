@@ -42,9 +42,17 @@ def test_a_site_is_not_blamed_for_the_variances_of_another(hospitals):
 
 def test_a_site_whose_variances_are_not_those_of_its_weights_is_named(hospitals):
     courier = hospitals.courier()
-    hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
+    hospitals.spoil = {"S1": described_as(variances=np.full(8, 2.0))}
 
     with pytest.raises(InputError, match=r"sites \[1\]: weights and variances must come from"):
+        fitted(courier)
+
+
+def test_a_site_that_claims_units_that_it_does_not_have_refuses_the_requests_that_follow(hospitals):
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": described_as(variances=np.full(8, 1e5))}
+
+    with pytest.raises(FederatedError, match=r"site S1 refuses: rho D .* S1 1e\+05.* stands out"):
         fitted(courier)
 
 

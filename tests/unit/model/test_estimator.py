@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import notears_pfl
 from notears_pfl import NotearsPFL
-from notears_pfl.errors import InputError, NotConvergedWarning
+from notears_pfl.errors import DoubtfulFitWarning, InputError, NotConvergedWarning
 from notears_pfl.model.estimator import edges_changed_by_reverse_order
 from notears_pfl.model.problem import is_acyclic
 
@@ -264,3 +264,47 @@ def test_subjects_are_held_out_as_a_whole(samples):
 
     scores = [c.score for c in model.candidates_ if c.score is not None]
     assert_allclose([c.score for c in mixed.candidates_ if c.score is not None], scores, rtol=1e-6)
+
+
+def test_a_redraw_finds_the_networks_of_other_samples_from_the_orders_of_the_fit(rng):
+    W = np.zeros((2, 4, 4))
+    W[:, [0, 1], [1, 2]] = 1.0
+    other = W.copy()
+    other[1, 0, 3] = 1.0
+
+    def moments(weights):
+        x = rng.normal(size=(2000, 4)) @ np.linalg.inv(np.eye(4) - weights)
+        return x.T @ x / len(x)
+
+    model = NotearsPFL().fit_moments([(moments(w), 2000) for w in W])
+    same = model.redraw(model.moments_, model.effective_samples_)
+    found = model.redraw(np.array([moments(w) for w in other]), np.full(2, 2000.0))
+
+    assert_array_equal(same.adjacency, model.adjacency_)
+    assert_allclose(same.weights, model.weights_, atol=1e-6)
+    assert_array_equal(found.adjacency, other != 0)
+    assert_allclose(found.weights, other, atol=0.1)
+    assert (found.direction_support[found.adjacency] > 0.9).all()
+
+
+def test_a_gain_of_one_site_changes_no_network(samples):
+    plain = NotearsPFL().fit(samples)
+    loud = [100 * x if k == 1 else x for k, x in enumerate(samples)]
+
+    with pytest.warns(DoubtfulFitWarning, match="site 1"):
+        scaled = NotearsPFL().fit(loud)
+
+    assert_array_equal(scaled.adjacency_, plain.adjacency_)
+    assert_allclose(scaled.weights_, plain.weights_, atol=1e-3)
+    assert_allclose(scaled.moments_[1], 1e4 * plain.moments_[1], rtol=1e-6)
+
+
+def test_a_site_with_another_network_does_not_change_the_others(rng):
+    W = np.zeros((6, 8, 8))
+    W[:5, range(7), range(1, 8)] = rng.uniform(0.8, 1.2, size=(5, 7))
+    W[5, range(1, 8), range(7)] = 1.0
+    sites = [rng.normal(size=(300, 8)) @ np.linalg.inv(np.eye(8) - w) for w in W]
+
+    model = NotearsPFL().fit(sites)
+
+    assert_array_equal(model.adjacency_, W != 0)

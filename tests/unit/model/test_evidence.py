@@ -13,6 +13,7 @@ from notears_pfl.model.evidence import (
     Prior,
     Rates,
     decide,
+    decide_from,
     edge_odds,
     edge_statistics,
     log_bayes_factor,
@@ -231,3 +232,23 @@ def test_refitted_weights_are_least_squares_and_their_intervals_cover_the_truth(
     assert covered.mean() == pytest.approx(0.95, abs=0.03)
     assert_allclose(weights[edges].mean(), W[edges].mean(), atol=0.02)
     assert not weights[~found.adjacency].any()
+
+
+def test_few_samples_are_decided_from_several_starts_and_roi_by_roi(rng):
+    """Without any edge the noise looks large, and the true edges are not found one by one."""
+    graph = np.triu(rng.uniform(size=(16, 16)) < 0.2, k=1)
+    W = graph * rng.uniform(0.5, 2, size=(8, 16, 16)) * rng.choice([-1, 1], size=(8, 16, 16))
+    x = rng.normal(size=(8, 5, 16)) @ np.linalg.inv(np.eye(16) - W)
+    U, sizes = np.einsum("kni,knj->kij", x, x) / 5, np.full(8, 5.0)
+    allowed, none = np.broadcast_to(np.triu(np.ones((16, 16)), 1) > 0, W.shape), W != W
+
+    alone = decide(U, sizes, allowed, none, 0.3, none)
+    helped = decide_from(U, sizes, allowed, none, W, 0.3, none)
+    many = decide_from(U, 20 * sizes, allowed, none, W, 0.3, none)
+
+    def wrong(found):
+        return int((found.adjacency != (W != 0)).sum())
+
+    assert wrong(helped) < 0.75 * wrong(alone)
+    assert_array_equal(helped.adjacency, helped.probability > 0.5)
+    assert_array_equal(many.adjacency, decide(U, 20 * sizes, allowed, none, 0.3, none).adjacency)

@@ -111,7 +111,7 @@ def test_moments_are_known_from_one_answer(samples):
     unlike = [gain * x[:n] for x, gain, n in zip(samples, (1, 9, 0.1), (5, 200, 60), strict=True)]
     sites = LocalSites([site_from_samples(x, demean=True) for x in unlike])
 
-    U = known_moments(sites, sites.describe(), rho=0.05)
+    U = known_moments(sites, sites.describe(), np.ones(len(sites.numbers)), rho=0.05)
 
     for found, x in zip(U, unlike, strict=True):
         assert_allclose(found, np.cov(x.T, bias=True), rtol=1e-9, atol=1e-9 * x.var())
@@ -168,7 +168,7 @@ class PipedSites:
 
     def begin(self, D, orders, fold):
         """Prepare for steps."""
-        self._ask("begin", [(D, order, fold) for order in orders])
+        self._ask("begin", [(own, order, fold) for own, order in zip(D, orders, strict=True)])
 
     def step(self, V, rho):
         """Ask for local weights."""

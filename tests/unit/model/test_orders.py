@@ -17,6 +17,7 @@ from notears_pfl.model.orders import (
     moved,
     poor,
     reversal_odds,
+    untie,
 )
 from notears_pfl.model.problem import is_acyclic
 
@@ -222,6 +223,26 @@ def test_ties_tell_which_site_fits_the_others_badly(chain, rng):
 
     assert ties[2] < -0.1
     assert (ties[:2] > -0.01).all()
+
+
+def test_a_site_that_loses_by_ties_keeps_its_own_order_and_the_others_theirs(chain, rng):
+    W = chain.copy()
+    W[2] = W[2].T
+    U, n = moments_of(W, 300, rng), np.full(3, 300.0)
+    agreed, backwards = [np.arange(5)] * 3, [np.arange(5)[::-1]] * 3
+    none = np.zeros(U.shape, dtype=bool)
+    ends = [
+        Directed(orders, decide(U, n, respecting(orders), none, 0.3, none), np.zeros(U.shape))
+        for orders in (agreed, agreed, backwards)
+    ]
+    chosen, ties = choose(U, n, ends, np.array([False, False, True]))
+
+    found, untied = untie(U, n, ends, chosen, ties, 0.3, everywhere(U), none)
+    _, loyal = untie(U, n, ends, chosen, np.abs(ties), 0.3, everywhere(U), none)
+
+    assert_array_equal(found.evidence.adjacency, W != 0)
+    assert untied.tolist() == [False, False, True]
+    assert not loyal.any()
 
 
 def test_a_single_site_has_no_ties(chain, rng):

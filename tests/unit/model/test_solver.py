@@ -49,7 +49,7 @@ def test_refit_agrees_with_cvxpy(samples, penalty, parameters, rng):
     terms = penalty_terms(penalty, parameters)
     D = row_scale(terms, np.array([x.var(axis=0) for x in few]))
 
-    problem = ConsensusProblem(sites, terms, D, noise=1.0)
+    problem = ConsensusProblem(sites, terms, D, noise=1.0, gains=np.ones(len(sites.numbers)))
     found = refit(problem, orders, Options(tol=1e-7, max_rounds=3000), Log()).Z[0]
 
     allowed = respecting(orders)
