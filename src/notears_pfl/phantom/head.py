@@ -8,7 +8,12 @@ p = h + u(h), with u a smooth displacement on a coarse grid.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates
+from scipy.ndimage import (
+    distance_transform_edt,
+    gaussian_filter,
+    map_coordinates,
+    maximum_filter,
+)
 from scipy.spatial import KDTree
 
 from notears_pfl.geometry import FWHM_PER_SIGMA, centred_affine, grid_points, transform
@@ -147,10 +152,58 @@ def to_template(field: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points + np.stack(u)
 
 
-def sample(image: np.ndarray, affine: np.ndarray, points: np.ndarray, order: int) -> np.ndarray:
+def grid_to_template(field: np.ndarray, shape: tuple[int, ...], affine: np.ndarray) -> np.ndarray:
+    """Template coordinates of a grid along the head's axes: :func:`to_template`, axis by axis."""
+    u = field
+    for axis, n in enumerate(shape):
+        voxel_mm, origin_mm = affine[axis, axis], affine[axis, 3]
+        field_mm, field_origin_mm = field_affine()[axis, [axis, 3]]
+        index = (voxel_mm * np.arange(n) + origin_mm - field_origin_mm) / field_mm
+        index = np.clip(index, 0, field.shape[axis] - 1)
+        before = np.minimum(index.astype(int), field.shape[axis] - 2)
+        share = (index - before).reshape(-1, *[1] * (3 - axis))
+        u = u.take(before, axis) * (1 - share) + u.take(before + 1, axis) * share
+    return grid_points(shape, affine) + np.moveaxis(u, -1, 0)
+
+
+def where_shown(image: np.ndarray, affine: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """Where ``image``, deformed by ``field``, may not be 0: a mask in head coordinates.
+
+    It is on the image's grid, with some room, and has a border, since beyond it nothing is known.
+    """
+    points = grid_to_template(field, image.shape, affine)
+    there = sample_labels(maximum_filter(image != 0, size=3), affine, points)
+    return np.pad(maximum_filter(there, size=5), 1, constant_values=True)
+
+
+def sample(image: np.ndarray, affine: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Values of ``image`` at world coordinates ``points`` of shape (3, …); 0 outside."""
     indices = transform(np.linalg.inv(affine), points)
-    return np.asarray(map_coordinates(image, indices, order=order, mode="constant", cval=0))
+    # Between voxels that are all 0, as in air, there is nothing to interpolate.
+    near = nearest(maximum_filter(image != 0, size=3), indices)
+    values = np.zeros(points.shape[1:], dtype=image.dtype)
+    values[near] = map_coordinates(image, indices[:, near], order=1, mode="constant", cval=0)
+    return values
+
+
+def sample_labels(labels: np.ndarray, affine: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Label of the voxel at world coordinates ``points`` of shape (3, …); 0 outside."""
+    return nearest(labels, transform(np.linalg.inv(affine), points))
+
+
+def nearest(image: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Value of the voxel nearest to ``indices`` of shape (3, …); 0 outside."""
+    return nearest_within(np.pad(image, 1), indices)
+
+
+def nearest_within(bordered: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """:func:`nearest` in an image that has a border of zeros, one voxel wide."""
+    # Beyond the border is on it.
+    i, j, k = (
+        np.clip(np.rint(index).astype(np.int32) + 1, 0, n - 1)
+        for index, n in zip(indices, bordered.shape, strict=True)
+    )
+    return np.asarray(bordered.ravel().take((i * bordered.shape[1] + j) * bordered.shape[2] + k))
 
 
 def random_rigid(rng: np.random.Generator, sd_mm: float, sd_deg: float) -> np.ndarray:

@@ -36,6 +36,7 @@ from notears_pfl.preproc.tissues import (
     TissueModel,
     bias_sentence,
     fit_tissues,
+    refit_tissues,
     tissue_probabilities,
     tissues_sentence,
 )
@@ -103,7 +104,10 @@ def prepare_anatomy(
     extracted = _extract(t1w, affine, stripped, head, programs)
     brain = extracted.mask
     model = fit_tissues(t1w, brain, voxel_mm)
-    corrected = t1w / model.bias(t1w.shape)
+    bias = model.bias(t1w.shape)
+    bias_spread = float(bias[brain].std())
+    corrected = t1w / bias
+    del bias
     brain_only = corrected * brain, affine
     pair = (*brain_only, template.t1w, template.affine)
     normalisation = (
@@ -117,7 +121,7 @@ def prepare_anatomy(
         "background_was_nan": nan_background,
         **extracted.figures,
         "brain_ml": round(volume_ml(brain, voxel_mm), 1),
-        "bias_spread": round(float(model.bias(t1w.shape)[brain].std()), 4),
+        "bias_spread": round(bias_spread, 4),
         "tissue_model_converged": model.converged,
         "affine_volume": round(float(np.linalg.det(normalisation.affine[:3, :3])), 4),
         "smallest_jacobian": smallest_jacobian(normalisation, template),
@@ -175,5 +179,7 @@ def _tissue_maps(
     priors = np.stack(
         [sample_volume(tissue, template.affine, where, order=1) for tissue in template.tissues()]
     )
-    tissues[:, inside] = tissue_probabilities((intensity * inside)[inside], model, priors)
+    intensities = intensity[inside]
+    refitted = refit_tissues(model, intensities, priors)
+    tissues[:, inside] = tissue_probabilities(intensities, refitted, priors)
     return tissues, grid

@@ -19,6 +19,7 @@ from notears_pfl.preproc.greedy import Registration
 from notears_pfl.preproc.resample import (
     Grid,
     Normalisation,
+    cropped,
     downsample,
     mean_edge_mm,
     sample_volume,
@@ -39,14 +40,14 @@ HEAD_HEIGHT_MM = 150.0
 BRIGHTEST = 98
 # Voxels of the affine registration; of the warp: these, or twice the image's own up to those.
 AFFINE_MM, WARP_MM, WARP_FACTOR = 4.0, 3.0, 2.0
-WARP_ITERATIONS, WARP_SMOOTHING = (80, 50, 15), (3.0, 1.0)
+WARP_ITERATIONS, WARP_SMOOTHING = (80, 50, 8), (3.0, 1.0)
 # How far around the brain the heads must match, mm: to bring them together, to match them exactly.
 WIDE_MM, NEAR_MM = 40.0, 20.0
 # A correlation of the heads above this needs no other start; nods of the head that are tried, in
 # degrees.
 GOOD_MATCH, NODS_DEG = 0.5, (0.0, -25.0, 25.0)
-# Voxels on which the surface is corrected.
-SURFACE_MM = 2.0
+# Voxels on which the surface is corrected, and room around the brain, mm: the warp may enlarge it.
+SURFACE_MM, ROOM_MM = 2.0, 12.0
 # The corrected surface lies at most this far outside the template's, mm.
 GROWTH_MM = 3.0
 # Bridges to the scalp thinner than twice this are cut, except deeper than the second, mm.
@@ -233,14 +234,10 @@ def _around_brain(
     """Crop a volume to the brain that ``start`` places in it, with room for the surface."""
     corners = np.argwhere(template.depth_mm > 0)[::5].T.astype(float)
     voxels = transform(np.linalg.inv(grid.affine) @ start @ template.affine, corners)
-    room = NEAR_MM / grid.voxel_mm
-    low = np.clip(np.floor(voxels.min(axis=1) - room), 0, np.array(grid.shape) - 2).astype(int)
-    high = np.clip(np.ceil(voxels.max(axis=1) + room) + 1, low + 2, grid.shape).astype(int)
-    cropped = volume[tuple(slice(a, b) for a, b in zip(low, high, strict=True))]
-    affine = grid.affine.copy()
-    affine[:3, 3] = transform(grid.affine, low[:, None].astype(float))[:, 0]
-    n_x, n_y, n_z = cropped.shape
-    return cropped, Grid((n_x, n_y, n_z), affine)
+    room = ROOM_MM / grid.voxel_mm
+    box, affine = cropped(volume, grid.affine, voxels.min(axis=1) - room, voxels.max(axis=1) + room)
+    n_x, n_y, n_z = box.shape
+    return box, Grid((n_x, n_y, n_z), affine)
 
 
 def _carried_depth(warp: Normalisation, grid: Grid, template: HeadTemplate) -> Floats:

@@ -19,34 +19,38 @@ from scipy.optimize import minimize
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import FWHM_PER_SIGMA, Floats, about, rigid_matrix, transform
 from notears_pfl.preproc.greedy import Registration
-from notears_pfl.preproc.resample import Grid, downsample
+from notears_pfl.preproc.resample import Grid, downsample, mean_edge_mm
+from notears_pfl.preproc.volumes import DROPOUT
 
 # T1w-like intensities of fluid, grey and white matter: mutual information needs some contrast.
 CONTRAST = np.array([0.3, 0.65, 1.0], dtype=np.float32)
-# BOLD signal below this share of the median over the surface is dropout, air or bone.
-DROPOUT = 0.3
-# Two starts are always tried; others, which turn the head, if these do not agree well.
-N_STARTS, GOOD_AGREEMENT, TURN_DEG = 2, 0.78, 20.0
+# One start is enough if it agrees this well; otherwise two are tried, and others, which turn the
+# head, if these do not agree well either.
+SURE_AGREEMENT, GOOD_AGREEMENT, TURN_DEG = 0.85, 0.78, 20.0
 
 
 @dataclass(frozen=True)
 class CoregisterOptions:
     """How BOLD is registered to T1w; not in the configuration.
 
-    Mutual information is computed on voxels of at least ``working_mm``, up to ``rim_mm`` outside
-    the brain, after ``search`` random trials per start (number, standard deviations in degrees and
-    mm). The contrast is taken ``step_mm`` on either side of the white matter's surface, but no
-    closer than ``step_voxels`` of a BOLD voxel: close to it to register, farther away, where noise
-    matters less, to judge the result.
+    Mutual information is computed on voxels of at least ``working_mm``, or ``working_voxels`` of a
+    BOLD voxel, up to ``rim_mm`` outside the brain, after ``search`` random trials per start
+    (number, standard deviations in degrees and mm). The contrast is taken ``step_mm`` on either
+    side of the white matter's surface, but no closer than ``step_voxels`` of a BOLD voxel: close to
+    it to register, farther away, where noise matters less, to judge the result. Points less than
+    ``depth_voxels`` of a BOLD voxel from the edge of the brain do not take part in registration:
+    BOLD voxels there are mixed with what lies outside, which moved the result by up to 1 mm.
     """
 
     working_mm: float = 3.0
+    working_voxels: float = 0.75
     rim_mm: float = 10.0
     search: tuple[int, float, float] = (200, 10.0, 10.0)
     iterations: tuple[int, ...] = (100, 50)
     surface_points: int = 5000
     step_mm: float = 1.5
     step_voxels: float = 0.3
+    depth_voxels: float = 1.5
     judged_step_mm: float = 2.5
     judged_step_voxels: float = 0.5
     max_iterations: int = 30
@@ -69,10 +73,14 @@ class Coregistration:
 
 @dataclass(frozen=True)
 class WhiteSurface:
-    """Points (3, n) on the white matter's surface, and unit normals (3, n) towards its inside."""
+    """Points (3, n) on the white matter's surface, and unit normals (3, n) towards its inside.
+
+    ``depth_mm`` (n,) is how far a point lies from the edge of the brain.
+    """
 
     points: Floats
     normals: Floats
+    depth_mm: Floats
 
 
 def coregister(
@@ -96,7 +104,7 @@ def coregister(
         if cost < lowest:
             lowest = cost
             best = Coregistration(matrix, boundary.agreement(matrix), converged)
-        if n_tried >= N_STARTS and best.agreement > GOOD_AGREEMENT:
+        if best.agreement > (SURE_AGREEMENT if n_tried == 1 else GOOD_AGREEMENT):
             break
     return best
 
@@ -120,8 +128,12 @@ def white_surface(probabilities: Floats, grid: Grid) -> WhiteSurface:
     if on_surface.any():
         on_surface &= (white + grey > 0.9) & (steepness > np.percentile(steepness[on_surface], 40))
     voxels = np.argwhere(on_surface).T.astype(float)
+    brain = np.pad(np.sum(probabilities, axis=0) > 0.5, 1)
+    depth_mm = distance_transform_edt(brain, sampling=grid.voxel_mm)[1:-1, 1:-1, 1:-1]
     return WhiteSurface(
-        transform(grid.affine, voxels), gradient[:, on_surface] / steepness[on_surface]
+        points=transform(grid.affine, voxels),
+        normals=gradient[:, on_surface] / steepness[on_surface],
+        depth_mm=depth_mm[on_surface],
     )
 
 
@@ -135,16 +147,21 @@ class _Boundary:
         # Linear interpolation would blur least at voxel centres and draw the surface there.
         self.coefficients = spline_filter(np.asarray(mean_bold, dtype=np.float32))
         self.to_voxel = np.linalg.inv(affine)
-        every = max(1, surface.points.shape[1] // options.surface_points)
-        points, normals = surface.points[:, ::every], surface.normals[:, ::every]
-        edge_mm = float(np.linalg.norm(affine[:3, :3], axis=0).mean())
+        edge_mm = mean_edge_mm(affine)
+        deep = surface.depth_mm >= options.depth_voxels * edge_mm
+        if np.count_nonzero(deep) < deep.size / 2:
+            deep = surface.depth_mm >= np.median(surface.depth_mm)
         near_mm = max(options.step_mm, options.step_voxels * edge_mm)
         far_mm = max(options.judged_step_mm, options.judged_step_voxels * edge_mm)
-        self.near, self.far = (
-            np.stack([points + step_mm * normals, points - step_mm * normals], axis=1)
-            for step_mm in (near_mm, far_mm)
-        )
-        self.centre = points.mean(axis=1, keepdims=True) if points.size else np.zeros((3, 1))
+        self.near = self._sides(surface, deep, near_mm)
+        self.far = self._sides(surface, np.ones_like(deep), far_mm)
+        self.centre = self.far.mean(axis=(1, 2))[:, None] if deep.size else np.zeros((3, 1))
+
+    def _sides(self, surface: WhiteSurface, kept: NDArray[np.bool_], step_mm: float) -> Floats:
+        """Points (3, 2, n) on the white and on the grey side of some of those ``kept``."""
+        every = max(1, np.count_nonzero(kept) // self.options.surface_points)
+        points, normals = surface.points[:, kept][:, ::every], surface.normals[:, kept][:, ::every]
+        return np.stack([points + step_mm * normals, points - step_mm * normals], axis=1)
 
     def contrast(self, matrix: Floats, sides: Floats) -> Floats:
         """Contrast in per cent (n,) between ``sides`` (3, 2, n); NaN where there is no signal."""
@@ -217,8 +234,9 @@ def _mutual_information(
     The first two are the scanner's coordinates and aligned centres of mass; then the head turns.
     """
     tissues = np.tensordot(CONTRAST, np.asarray(probabilities, np.float32), axes=1)
-    fixed, fixed_grid = downsample(tissues, grid.affine, options.working_mm)
-    moving = downsample(mean_bold, bold_affine, options.working_mm)
+    working_mm = max(options.working_mm, options.working_voxels * mean_edge_mm(bold_affine))
+    fixed, fixed_grid = downsample(tissues, grid.affine, working_mm)
+    moving = downsample(mean_bold, bold_affine, working_mm)
     outside_mm = distance_transform_edt(fixed < 0.1, sampling=fixed_grid.voxel_mm)
     registration = Registration((fixed, fixed_grid), moving, {"rim": outside_mm <= options.rim_mm})
     middle = _centre(fixed, fixed_grid)

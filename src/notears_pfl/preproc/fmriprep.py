@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
@@ -16,12 +15,13 @@ from notears_pfl.preproc.realign import displacement_power
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.smooth import SmoothOptions, brain_on, smooth_sentence
 from notears_pfl.preproc.volumes import (
+    SeenVoxels,
     check_volumes,
     drop_sentence,
     drop_volumes,
     dvars_percent,
-    lost_to_dropout,
     run_figures,
+    seen_voxels,
 )
 
 # Larger rotations, in radians, must be degrees.
@@ -42,17 +42,12 @@ ABSENT = {
 
 
 @dataclass(frozen=True)
-class FmriprepRun:
-    """A run on its own grid in MNI space; fields as in ``run.Run``.
+class FmriprepRun(SeenVoxels):
+    """A run on its own ``grid`` in MNI space.
 
     ``motion`` (volumes, 6) is in mm and radians, ``confounds`` has a row per volume.
     """
 
-    series: NDArray[np.float32]
-    near: NDArray[np.bool_]
-    covered: NDArray[np.bool_]
-    dropout: NDArray[np.bool_]
-    brain: NDArray[np.bool_]
     grid: Grid
     motion: pd.DataFrame
     confounds: pd.DataFrame
@@ -66,7 +61,7 @@ class FmriprepRun:
                 "fd_power_mm": displacement_power(self.motion.to_numpy()),
                 # The first volume kept has no predecessor.
                 "fd_jenkinson_mm": jenkinson.where(jenkinson.index > 0, jenkinson * 0),
-                "dvars_percent": dvars_percent(self._brain_series),
+                "dvars_percent": dvars_percent(self.brain_series),
                 **tissues,
             }
         )
@@ -74,7 +69,7 @@ class FmriprepRun:
     def figures(self) -> dict[str, Any]:
         """Quality figures of the run; those that are not known are None, with a reason."""
         motion = self.motion.to_numpy()
-        known = run_figures(self.volume_figures(), motion, self._brain_series)
+        known = run_figures(self.volume_figures(), motion, self.brain_series)
         absent = dict(ABSENT)
         if JENKINSON not in self.confounds:
             reason = f"the confounds have no column {JENKINSON}"
@@ -83,14 +78,10 @@ class FmriprepRun:
             "n_volumes": len(self.series),
             "voxel_mm": float(self.grid.voxel_mm[0]),
             **known,
-            "brain_coverage": float(np.mean(self.covered[self.brain])),
+            "brain_coverage": self.brain_coverage,
             **dict.fromkeys(absent),
             "why_none": absent,
         }
-
-    @property
-    def _brain_series(self) -> NDArray[np.float32]:
-        return self.series[:, (self.brain & self.covered)[self.near]]
 
 
 def prepare_fmriprep_run(
@@ -121,15 +112,12 @@ def prepare_fmriprep_run(
     series = np.ascontiguousarray(kept[near].T, dtype=np.float32)
     # fMRIPrep writes zeros outside the field of view.
     seen = np.all(series != 0, axis=0)
-    lost = lost_to_dropout(series, seen & inside[near])
-    series[:, ~seen | lost] = 0
-    covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
-    covered[near], dropout[near] = seen & ~lost, lost
-    if not np.any(covered & inside):
+    voxels = seen_voxels(series, seen, near, inside)
+    if not np.any(voxels.covered & inside):
         msg = "The image does not overlap the MNI152 brain. Give the run in an MNI space."
         raise SignalError(msg)
     rest = confounds.iloc[n_dropped:].reset_index(drop=True)
-    return FmriprepRun(series, near, covered, dropout, inside, grid, rest[list(MOTION)], rest)
+    return FmriprepRun(**vars(voxels), grid=grid, motion=rest[list(MOTION)], confounds=rest)
 
 
 def fmriprep_methods(

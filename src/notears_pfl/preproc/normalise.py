@@ -10,6 +10,7 @@ from notears_pfl.preproc.greedy import Registration
 from notears_pfl.preproc.resample import (
     Grid,
     Normalisation,
+    cropped,
     downsample,
     mean_edge_mm,
     sample_volume,
@@ -19,6 +20,8 @@ from notears_pfl.preproc.template import BrainTemplate
 # Each of these voxel sizes adds a level of registration if the working voxels are finer, mm.
 LEVELS_MM = (6.0, 3.0)
 COARSEST_MM = 4.0
+# The map covers the template's brain and this much around it; signals up to 8 mm away are smoothed.
+ROOM_MM = 12.0
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,22 @@ def normalise(
         start = _affine_start(t1w, t1w_affine, template, template_affine)
     edge_mm = mean_edge_mm(t1w_affine)
     working_mm = max(edge_mm, min(options.working_factor * edge_mm, COARSEST_MM))
+    # Outside the brain there is nothing to match, only voxels to compute.
+    fixed, fixed_affine = _around_brain(template, template_affine)
     registration = Registration(
-        downsample(template, template_affine, working_mm), downsample(t1w, t1w_affine, working_mm)
+        downsample(fixed, fixed_affine, working_mm), downsample(t1w, t1w_affine, working_mm)
     )
     levels = 1 + sum(working_mm < limit for limit in LEVELS_MM)
     metric = f"NCC {options.radius}x{options.radius}x{options.radius}"
     affine = registration.matrix(12, metric, options.affine_iterations[:levels], start)
     smoothing = (options.smooth_update, options.smooth_total)
     return registration.warp(metric, options.warp_iterations[:levels], affine, smoothing)
+
+
+def _around_brain(template: Floats, affine: Floats) -> tuple[Floats, Floats]:
+    """Crop the template to its brain, with room for the voxels that smoothing reaches."""
+    voxels, room = np.argwhere(template > 0), ROOM_MM / np.linalg.norm(affine[:3, :3], axis=0)
+    return cropped(template, affine, voxels.min(axis=0) - room, voxels.max(axis=0) + room)
 
 
 def _affine_start(

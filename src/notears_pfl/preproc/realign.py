@@ -8,6 +8,7 @@ first to the first volume, then to the mean of the realigned volumes.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from notears_pfl.geometry import (
 SPLINE = 2
 # Less blur than this, in voxels, leaves interpolation error in the estimate.
 FWHM_VOXELS = 1.4
+# One radian is this many mm, at the distance of the cortex from the centre.
+RADIUS_MM = 50.0
 # Radii of the spheres on which framewise displacement is measured.
 POWER_RADIUS_MM, JENKINSON_RADIUS_MM = 50.0, 80.0
 
@@ -57,12 +60,31 @@ class Motion:
 
 @dataclass(frozen=True)
 class _Target:
-    """The reference: world points (3, n), its values (n,) and their derivatives (n, 6)."""
+    """The reference: world points (3, n), its values (n,) and their derivatives (n, 6).
+
+    Values that are not known are NaN.
+    """
 
     points: Floats
     centre: Floats
     values: Floats
     derivatives: Floats
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.values)
+
+    @cached_property
+    def design(self) -> Floats:
+        """Derivatives by motion and by the four numbers of the gain (n, 10); zero if not known."""
+        gain = np.vstack([np.ones(self.values.size), (self.points - self.centre) / RADIUS_MM]).T
+        whole = np.hstack([self.derivatives, self.values[:, None] * gain])
+        return np.where(self.known[:, None], whole, 0)
+
+    @cached_property
+    def normal(self) -> Floats:
+        """Normal matrix (10, 10) over all points."""
+        return np.asarray(self.design.T @ self.design)
 
 
 def estimate_motion(bold: Floats, affine: Floats, options: RealignOptions) -> Motion:
@@ -168,24 +190,27 @@ def _match(
 ) -> tuple[Floats, Floats, bool]:
     """Gauss-Newton for one volume: its pullback, its values at the target's points, success."""
     upper = np.array(coefficients.shape)[:, None] - 1.0
-    radius_mm = 50.0
     aligned = np.full(target.values.size, np.nan)
-    gain = np.vstack([np.ones(target.values.size), (target.points - target.centre) / radius_mm]).T
     for _ in range(options.max_iterations):
         voxels = transform(to_voxel @ pullback, target.points)
-        inside = np.all((voxels >= 0) & (voxels <= upper), axis=0) & np.isfinite(target.values)
+        inside = np.all((voxels >= 0) & (voxels <= upper), axis=0) & target.known
         sampled = _sample(coefficients, voxels[:, inside])
         values = target.values[inside]
         scaled = sampled * (values.sum() / sampled.sum())
         aligned = np.full(target.values.size, np.nan)
         aligned[inside] = scaled
-        design = np.hstack([target.derivatives[inside], values[:, None] * gain[inside]])
-        scale = np.sqrt(np.einsum("ij,ij->j", design, design))
-        normal = design.T @ design / np.outer(scale, scale)
-        solution = np.linalg.solve(normal, design.T @ (values - scaled) / scale) / scale
+        # Few points are outside: take these away from the sums over all.
+        outside = target.design[~inside]
+        normal = target.normal - outside.T @ outside
+        scale = np.sqrt(np.diag(normal))
+        residual = np.zeros(target.values.size)
+        residual[inside] = values - scaled
+        moments = target.design.T @ residual / scale
+        solution = np.linalg.solve(normal / np.outer(scale, scale), moments) / scale
         step = solution[:6]
         pullback = pullback @ about(target.centre, rigid_matrix(step))
-        if np.abs(step * [1, 1, 1, radius_mm, radius_mm, radius_mm]).max() < options.tolerance_mm:
+        arc = np.array([1, 1, 1, RADIUS_MM, RADIUS_MM, RADIUS_MM])
+        if np.abs(step * arc).max() < options.tolerance_mm:
             return pullback, aligned, True
     return pullback, aligned, False
 

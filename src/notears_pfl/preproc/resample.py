@@ -140,6 +140,20 @@ def downsample(volume: Floats, affine: Floats, voxel_mm: float) -> tuple[NDArray
     return sampled, grid
 
 
+def cropped(volume: Floats, affine: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Crop ``volume`` (x, y, z) to voxels ``low`` to ``high`` (3,), both kept; also its affine.
+
+    Voxels beyond the volume are left out; at least two along each axis are kept.
+    """
+    n = np.array(volume.shape)
+    first = np.clip(np.floor(low), 0, n - 2).astype(int)
+    end = np.clip(np.ceil(high) + 1, first + 2, n).astype(int)
+    box = volume[tuple(slice(a, b) for a, b in zip(first, end, strict=True))]
+    moved = affine.copy()
+    moved[:3, 3:] = transform(affine, first[:, None].astype(float))
+    return box, moved
+
+
 def inside_volume(voxels: Floats, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Tell which ``voxels`` (3, n) lie within half a voxel of the voxel centres of a volume."""
     upper = np.array(shape[:3])[:, None] - 0.5

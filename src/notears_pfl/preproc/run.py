@@ -50,12 +50,13 @@ from notears_pfl.preproc.slice_timing import (
 from notears_pfl.preproc.smooth import SmoothOptions, brain_on, smooth_sentence, smoother
 from notears_pfl.preproc.style import styled
 from notears_pfl.preproc.volumes import (
+    SeenVoxels,
     check_volumes,
     drop_sentence,
     drop_volumes,
     dvars_percent,
-    lost_to_dropout,
     run_figures,
+    seen_voxels,
 )
 
 # Programs that can do a step in place of our own code, by the setting's value.
@@ -105,22 +106,14 @@ def run_options(settings: Mapping[str, Any]) -> RunOptions:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run in MNI space, unsmoothed.
+class Run(SeenVoxels):
+    """A run on a ``grid`` in MNI space, unsmoothed.
 
-    ``series`` (volumes, n) are the signals of the voxels ``near`` (x, y, z) the brain, in C order.
-    On the same ``grid``, ``covered`` (x, y, z) marks voxels in the field of view of every volume
-    and with signal, ``dropout`` those of the brain that are in view but without signal, ``brain``
-    is the template's mask, and ``tissues`` (3, x, y, z) are the subject's cerebrospinal fluid, grey
-    and white matter. ``mean`` (x, y, z) is the mean image in BOLD space, ``affine``
-    its affine and ``centre_mm`` the centre of its field of view.
+    ``tissues`` (3, x, y, z) are the subject's cerebrospinal fluid, grey and white matter. ``mean``
+    (x, y, z) is the mean image in BOLD space, ``affine`` its affine and ``centre_mm`` the centre of
+    its field of view.
     """
 
-    series: NDArray[np.float32]
-    near: NDArray[np.bool_]
-    covered: NDArray[np.bool_]
-    dropout: NDArray[np.bool_]
-    brain: NDArray[np.bool_]
     tissues: NDArray[np.float32]
     grid: Grid
     motion: Motion
@@ -168,7 +161,7 @@ class Run:
             {
                 "fd_power_mm": displacement_power(motion),
                 "fd_jenkinson_mm": displacement_jenkinson(motion, self.centre_mm),
-                "dvars_percent": dvars_percent(self._brain_series),
+                "dvars_percent": dvars_percent(self.brain_series),
             }
         )
 
@@ -178,16 +171,12 @@ class Run:
             "n_volumes": len(self.series),
             "slice_reference_time": self.reference_time,
             "voxel_mm": float(self.grid.voxel_mm[0]),
-            **run_figures(self.volume_figures(), self.motion.parameters, self._brain_series),
+            **run_figures(self.volume_figures(), self.motion.parameters, self.brain_series),
             "motion_converged": bool(self.motion.converged.all()),
             "bold_t1w_agreement": self.coregistration.agreement,
             "bold_t1w_converged": self.coregistration.converged,
-            "brain_coverage": float(np.mean(self.covered[self.brain])),
+            "brain_coverage": self.brain_coverage,
         }
-
-    @property
-    def _brain_series(self) -> NDArray[np.float32]:
-        return self.series[:, (self.brain & self.covered)[self.near]]
 
 
 def preprocess_volumes(
@@ -245,12 +234,8 @@ def preprocess_volumes(
     series, seen = sample_moving_volumes(
         corrected, affine, motion.parameters, in_bold, options.resample.order
     )
-    lost = lost_to_dropout(series, seen & inside[near])
-    # Like voxels out of view, they must not darken their neighbours when these are smoothed.
-    series[:, lost] = 0
-    covered, dropout = (np.zeros(grid.shape, dtype=bool) for _ in range(2))
-    covered[near], dropout[near] = seen & ~lost, lost
-    if not np.any(covered & inside):
+    voxels = seen_voxels(series, seen, near, inside)
+    if not np.any(voxels.covered & inside):
         msg = (
             f"None of the {np.count_nonzero(inside)} voxels of the brain in MNI space is in the "
             f"field of view of all {bold.shape[3]} volumes. Look at the orientation and the motion "
@@ -262,11 +247,7 @@ def preprocess_volumes(
         target[near] = sample_volume(tissue, tissue_grid.affine, in_t1w, order=1)
     centre = transform(affine, (np.array(bold.shape[:3], dtype=float)[:, None] - 1) / 2)
     return Run(
-        series=series,
-        near=near,
-        covered=covered,
-        dropout=dropout,
-        brain=inside,
+        **vars(voxels),
         tissues=in_mni,
         grid=grid,
         motion=motion,

@@ -2,10 +2,12 @@
 
 log I(x) = μ_k + Σ_j β_j b_j(x) + noise: a mixture of Gaussians over cerebrospinal fluid, grey and
 white matter with a smooth bias field, fitted by expectation maximisation (Wells et al. 1996;
-Ashburner and Friston 2005). Prior tissue probabilities at each voxel are used where known.
+Ashburner and Friston 2005). By intensity alone, voxels that are part fluid and part grey matter can
+pass for a tissue of their own: once prior probabilities at each voxel are known, means and
+deviations are fitted again with these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NoReturn
 
@@ -26,6 +28,8 @@ BIAS_SPREAD = 0.3
 NARROWEST = 0.01
 # Quantiles from which the search for the three tissues starts.
 START = (0.02, 0.5, 0.98)
+# No tissue is ruled out anywhere.
+SMALLEST_PRIOR = 1e-3
 N_ITERATIONS = 60
 TOLERANCE = 1e-4
 
@@ -43,12 +47,13 @@ class TissueModel:
 
     def bias(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """Bias field over a volume of ``shape`` that covers the same space."""
-        cube = np.zeros(self.n_waves)
+        cube = np.zeros(self.n_waves, dtype=np.float32)
         cube[tuple(np.array(_degrees(self.n_waves)).T)] = self.coefficients
         field = cube
+        # In single precision: at 0.67 mm, doubles would take a gigabyte.
         for n, waves in zip(shape, self.n_waves, strict=True):
-            field = np.tensordot(field, _cosines(n, waves), axes=(0, 1))
-        return np.exp(field).astype(np.float32)
+            field = np.tensordot(field, _cosines(n, waves).astype(np.float32), axes=(0, 1))
+        return np.exp(field, out=field)
 
 
 def fit_tissues(t1w: Floats, mask: NDArray[np.bool_], voxel_mm: Floats) -> TissueModel:
@@ -70,15 +75,45 @@ def fit_tissues(t1w: Floats, mask: NDArray[np.bool_], voxel_mm: Floats) -> Tissu
         posterior, likelihood = _posterior(corrected, means, deviations, shares)
         weight = posterior.sum(axis=1)
         shares = weight / weight.sum()
-        means = posterior @ corrected / weight
-        spread = np.sum(posterior * (corrected - means[:, None]) ** 2, axis=1) / weight
-        deviations = np.sqrt(np.maximum(spread, NARROWEST**2))
+        means, deviations = _moments(corrected, posterior, weight)
         coefficients = _update_bias(logs, basis, posterior, means, deviations)
         if abs(likelihood - previous) < TOLERANCE:
             converged = True
             break
         previous = likelihood
     return TissueModel(means, deviations, shares, coefficients, (n_x, n_y, n_z), converged)
+
+
+def refit_tissues(model: TissueModel, corrected: Floats, priors: Floats) -> TissueModel:
+    """Fit the tissues to ``corrected`` intensities (n,) with ``priors`` (3, n); the bias stays."""
+    logs, shares = _logs(corrected, model), np.maximum(priors, SMALLEST_PRIOR)
+    means, deviations, previous, converged = model.means, model.deviations, -np.inf, False
+    weight: Floats = np.ones(3)
+    for _ in range(N_ITERATIONS):
+        posterior, likelihood = _posterior(logs, means, deviations, shares)
+        weight = posterior.sum(axis=1)
+        means, deviations = _moments(logs, posterior, weight)
+        if abs(likelihood - previous) < TOLERANCE:
+            converged = True
+            break
+        previous = likelihood
+    return replace(
+        model,
+        means=means,
+        deviations=deviations,
+        shares=weight / weight.sum(),
+        converged=model.converged and converged,
+    )
+
+
+def _moments(logs: Floats, posterior: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    means = posterior @ logs / weight
+    spread = np.sum(posterior * (logs - means[:, None]) ** 2, axis=1) / weight
+    return means, np.sqrt(np.maximum(spread, NARROWEST**2))
+
+
+def _logs(corrected: Floats, model: TissueModel) -> Floats:
+    return np.log(np.maximum(corrected, 1e-6 * np.exp(model.means[1])))
 
 
 def _three_means(values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -116,9 +151,8 @@ def tissue_probabilities(
 
     ``priors`` (3, n), if given, replace the model's shares.
     """
-    shares = model.shares if priors is None else np.maximum(priors, 1e-3)
-    logs = np.log(np.maximum(corrected, 1e-6 * np.exp(model.means[1])))
-    posterior, _ = _posterior(logs, model.means, model.deviations, shares)
+    shares = model.shares if priors is None else np.maximum(priors, SMALLEST_PRIOR)
+    posterior, _ = _posterior(_logs(corrected, model), model.means, model.deviations, shares)
     return posterior.astype(np.float32)
 
 

@@ -1,6 +1,8 @@
 """The volumes of a run: checks, initial volumes discarded, DVARS and temporal signal to noise."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from notears_pfl.geometry import Floats
 
 # Smallest mean of a volume, as a share of its mean absolute value: 1 if no voxel is negative.
 SMALLEST_MEAN = 0.5
-# Voxels of the brain with less than this share of its median signal are lost to dropout.
+# BOLD signal below this share of the median over the brain, or over its white matter's surface, is
+# lost to dropout, air or bone.
 DROPOUT = 0.3
 # Framewise displacement above which a volume counts as moved, mm.
 MOVED_MM = 0.5
@@ -79,6 +82,51 @@ def temporal_snr(series: Floats) -> Floats:
     """Temporal mean over standard deviation of ``series`` (volumes, voxels); 0 if constant."""
     mean, deviation = series.mean(axis=0, dtype=float), series.std(axis=0, dtype=float)
     return np.asarray(np.divide(mean, deviation, out=np.zeros_like(mean), where=deviation > 0))
+
+
+@dataclass(frozen=True)
+class SeenVoxels:
+    """Voxels of a run: the base of our own runs and of fMRIPrep's.
+
+    ``series`` (volumes, n) are the signals of the voxels ``near`` (x, y, z) the brain, in C order.
+    On the same grid, ``covered`` (x, y, z) marks voxels in the field of view of every volume and
+    with signal, ``dropout`` those of the brain that are in view but without signal, ``brain`` is
+    the template's mask.
+    """
+
+    series: NDArray[np.float32]
+    near: NDArray[np.bool_]
+    covered: NDArray[np.bool_]
+    dropout: NDArray[np.bool_]
+    brain: NDArray[np.bool_]
+
+    @cached_property
+    def brain_series(self) -> NDArray[np.float32]:
+        """Signals (volumes, n) of the brain's voxels that are covered."""
+        return self.series[:, (self.brain & self.covered)[self.near]]
+
+    @property
+    def brain_coverage(self) -> float:
+        """Share of the brain that is covered."""
+        return float(np.mean(self.covered[self.brain]))
+
+
+def seen_voxels(
+    series: NDArray[np.float32],
+    seen: NDArray[np.bool_],
+    near: NDArray[np.bool_],
+    brain: NDArray[np.bool_],
+) -> SeenVoxels:
+    """Tell dropout from signal in ``series`` (volumes, n); ``seen`` (n,) are those in view.
+
+    Like voxels out of view, those without signal become zero: they must not darken their
+    neighbours when these are smoothed.
+    """
+    lost = lost_to_dropout(series, seen & brain[near])
+    covered, dropout = (np.zeros(near.shape, dtype=bool) for _ in range(2))
+    covered[near], dropout[near] = seen & ~lost, lost
+    kept = np.where(covered[near], series, np.float32(0))
+    return SeenVoxels(kept, near, covered, dropout, brain)
 
 
 def lost_to_dropout(series: Floats, brain: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.ndimage import map_coordinates
 
+from notears_pfl.geometry import centred_affine, grid_points, transform
 from notears_pfl.phantom.head import (
     CSF_MM,
     FIELD_VOXEL_MM,
@@ -16,10 +18,16 @@ from notears_pfl.phantom.head import (
     TEMPLATE_MM,
     AnatomyOptions,
     field_affine,
+    grid_to_template,
+    nearest,
+    nearest_within,
     random_deformation,
+    sample,
+    sample_labels,
     surrogate_parcellation,
     template_head,
     to_template,
+    where_shown,
 )
 from notears_pfl.preproc.template import load_template
 
@@ -106,3 +114,60 @@ def test_to_template_adds_the_displacement_at_its_grid_points(rng):
     h = (field_affine() @ [10, 12, 14, 1])[:3]
 
     assert_allclose(to_template(field, h[:, None])[:, 0], h + field[10, 12, 14], atol=1e-5)
+
+
+def test_a_grid_goes_to_the_template_as_its_points_do(rng):
+    field, shape = random_deformation(rng, ANATOMY), (50, 61, 47)
+    # Part of it lies beyond the field.
+    affine = centred_affine(shape, np.array([6.0, 5.0, 7.0]), np.array([3.0, -20.0, 5.0]))
+
+    slow = to_template(field, grid_points(shape, affine))
+
+    assert_allclose(grid_to_template(field, shape, affine), slow, atol=1e-4)
+
+
+def ball(rng):
+    """Noise inside a ball, air around it, on a grid of 3 mm; and points in and around it."""
+    affine = centred_affine((24, 26, 22), np.full(3, 3.0), np.zeros(3))
+    inside = np.linalg.norm(grid_points((24, 26, 22), affine), axis=0) < 25
+    image = np.where(inside, rng.uniform(0.5, 1, inside.shape), 0).astype(np.float32)
+    return image, affine, rng.uniform(-60, 60, (3, 20, 500))
+
+
+def test_images_are_sampled_as_by_interpolation_everywhere_and_air_is_0(rng):
+    image, affine, points = ball(rng)
+    indices = transform(np.linalg.inv(affine), points)
+
+    linear = map_coordinates(image, indices, order=1, mode="constant", cval=0)
+    assert_allclose(sample(image, affine, points), linear, atol=1e-6)
+    assert (linear > 0).mean() > 0.02
+
+
+def test_labels_are_those_of_the_nearest_voxel_and_0_outside(rng):
+    image, affine, points = ball(rng)
+    labels = np.rint(100 * image).astype(np.int16)
+    indices = transform(np.linalg.inv(affine), points)
+
+    found = sample_labels(labels, affine, points)
+
+    i, j, k = np.rint(indices).astype(int)
+    within = [(x >= 0) & (x < n) for x, n in zip((i, j, k), labels.shape, strict=True)]
+    inside = np.all(within, axis=0)
+    assert_array_equal(found[inside], labels[i[inside], j[inside], k[inside]])
+    assert not found[~inside].any()
+    assert_array_equal(found, nearest(labels, indices))
+
+
+def test_what_a_deformed_image_shows_lies_within_its_mask(rng):
+    image, affine, _ = ball(rng)
+    field = random_deformation(rng, ANATOMY)
+    # Points off the grid, in and around the ball.
+    points = rng.uniform(-40, 40, (3, 20000))
+
+    shown = sample(image, affine, to_template(field, points)) != 0
+
+    mask = where_shown(image, affine, field)
+    within = nearest_within(mask, transform(np.linalg.inv(affine), points))
+    assert within[shown].all()
+    assert shown.mean() > 0.05
+    assert not mask[1:-1, 1:-1, 1:-1].all()

@@ -72,3 +72,16 @@ def test_a_stored_field_gives_the_same_map(planted):
     )
 
     assert_array_equal(stored.to_t1w(inside), normalisation.to_t1w(inside))
+
+
+def test_the_map_covers_the_brain_and_what_smoothing_reaches_but_no_more(planted):
+    normalisation, (_, _, template, affine, _), _ = planted
+
+    points = grid_points(template.shape, affine)[:, template > 0]
+    corners = normalisation.grid.points()
+
+    room_low = points.min(axis=1) - corners.min(axis=1)
+    room_high = corners.max(axis=1) - points.max(axis=1)
+    for room in (room_low, room_high):
+        assert np.all(room > 8)
+        assert np.all(room < 22)

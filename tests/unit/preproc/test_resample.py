@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.geometry import rigid_matrix, transform
-from notears_pfl.preproc.resample import Grid, mni_grid, sample_moving_volumes, sample_volume
+from notears_pfl.preproc.resample import (
+    Grid,
+    cropped,
+    mni_grid,
+    sample_moving_volumes,
+    sample_volume,
+)
 
 AFFINE = np.array([[-3.0, 0, 0, 45], [0, 3, 0, -40], [0, 0.2, 4, -30], [0, 0, 0, 1]])
 GRID = Grid((30, 28, 20), AFFINE)
@@ -59,3 +65,21 @@ def test_the_grid_is_the_bounding_box_of_dparsf():
 
     assert grid.shape == (61, 73, 61)
     assert_allclose(grid.points()[:, [0, -1]].T, [[-90, -126, -72], [90, 90, 108]])
+
+
+def test_a_crop_keeps_its_voxels_where_they_are():
+    volume = wave(GRID.points()).reshape(GRID.shape)
+
+    box, affine = cropped(volume, AFFINE, np.array([4.2, -3.0, 7.0]), np.array([9.5, 8.0, 99.0]))
+
+    assert box.shape == (7, 9, 13)
+    points = Grid(box.shape, affine).points()
+    assert_allclose(box.ravel(), wave(points), atol=1e-12)
+
+
+def test_a_crop_outside_the_volume_keeps_its_nearest_corner():
+    volume = np.arange(27.0).reshape(3, 3, 3)
+
+    box, _ = cropped(volume, np.eye(4), np.full(3, 50.0), np.full(3, 60.0))
+
+    assert_allclose(box, volume[1:, 1:, 1:])

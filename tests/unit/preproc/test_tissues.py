@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.tissues import fit_tissues, tissue_probabilities
+from notears_pfl.preproc.tissues import (
+    TissueModel,
+    fit_tissues,
+    refit_tissues,
+    tissue_probabilities,
+)
 
 from .toy import toy_head
 
@@ -65,3 +70,50 @@ def test_an_image_without_three_tissues_is_refused(image, found):
     with pytest.raises(SignalError, match=rf"three clusters.*{found}.*give the T1w image itself"):
         # Voxels as large as those worked on: labels stay labels.
         fit_tissues(image(brain, tissues), brain, np.full(3, 4.0))
+
+
+def test_priors_find_tissues_that_intensities_alone_confuse(rng):
+    # As in real heads: many voxels between fluid and grey matter, and grey and white matter close.
+    true = np.log([80.0, 225.0, 275.0])
+    tissue = rng.choice(3, size=30_000, p=[0.3, 0.4, 0.3])
+    logs = true[tissue] + np.array([0.35, 0.12, 0.07])[tissue] * rng.standard_normal(tissue.size)
+    priors = np.where(tissue == np.arange(3)[:, None], 0.7, 0.15)
+    confused = TissueModel(
+        means=np.log([70.0, 150.0, 250.0]),
+        deviations=np.array([0.3, 0.2, 0.14]),
+        shares=np.array([0.2, 0.2, 0.6]),
+        coefficients=np.zeros(1),
+        n_waves=(1, 1, 1),
+        converged=True,
+    )
+
+    model = refit_tissues(confused, np.exp(logs), priors)
+
+    np.testing.assert_allclose(np.exp(model.means), np.exp(true), rtol=0.04)
+    np.testing.assert_allclose(model.shares, [0.3, 0.4, 0.3], atol=0.05)
+    right, wrong = (
+        np.mean(tissue_probabilities(np.exp(logs), m).argmax(axis=0) == tissue)
+        for m in (model, confused)
+    )
+    assert right > wrong + 0.15
+    assert model.converged
+
+
+def test_the_bias_is_the_exponential_of_its_waves():
+    model = TissueModel(
+        means=np.zeros(3),
+        deviations=np.ones(3),
+        shares=np.full(3, 1 / 3),
+        # Degrees (0, 0, 0), (0, 1, 0) and (1, 0, 0), in this order.
+        coefficients=np.array([0.1, 0.2, -0.3]),
+        n_waves=(2, 2, 1),
+        converged=True,
+    )
+    shape = (40, 30, 20)
+
+    found = model.bias(shape)
+
+    x, y = (np.cos(np.pi * (np.arange(n) + 0.5) / n) for n in shape[:2])
+    expected = np.exp(0.1 + 0.2 * y[None, :] - 0.3 * x[:, None])
+    np.testing.assert_allclose(found, np.broadcast_to(expected[..., None], shape), rtol=1e-5)
+    assert found.dtype == np.float32

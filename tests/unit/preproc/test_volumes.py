@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from notears_pfl.errors import SignalError
-from notears_pfl.preproc.volumes import check_volumes, drop_volumes, dvars_percent, temporal_snr
+from notears_pfl.preproc.volumes import (
+    check_volumes,
+    drop_volumes,
+    dvars_percent,
+    seen_voxels,
+    temporal_snr,
+)
 
 
 def bold(n_volumes):
@@ -61,3 +67,21 @@ def test_temporal_snr_is_mean_over_deviation(rng):
     series = np.column_stack([1000 + 10 * rng.normal(size=5000), np.zeros(5000)])
 
     assert_allclose(temporal_snr(series), [100, 0], rtol=0.05)
+
+
+def test_voxels_without_signal_or_out_of_view_become_zero_and_are_not_covered():
+    near = np.array([True, True, True, True, True, False]).reshape(1, 2, 3)
+    brain = np.array([True, True, True, True, False, False]).reshape(1, 2, 3)
+    # The third voxel is dark; the fourth is out of view; the fifth is dark but outside the brain.
+    series = np.array([[100, 90, 20, 80, 20], [102, 94, 22, 80, 22]], dtype=np.float32)
+    seen = np.array([True, True, True, False, True])
+
+    voxels = seen_voxels(series, seen, near, brain)
+
+    assert voxels.covered.ravel().tolist() == [True, True, False, False, True, False]
+    assert voxels.dropout.ravel().tolist() == [False, False, True, False, False, False]
+    assert voxels.series.tolist() == [[100, 90, 0, 0, 20], [102, 94, 0, 0, 22]]
+    assert voxels.brain_series.tolist() == [[100, 90], [102, 94]]
+    assert voxels.brain_coverage == 0.5
+    # The series given are not changed.
+    assert series[0, 2] == 20
