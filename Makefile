@@ -23,6 +23,8 @@ help:
 run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
 	@snakemake --cores all --quiet host reason
+	@echo "==> What it cost (CPU and elapsed seconds, sums over jobs)"
+	@python tools/run_cost.py
 
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 lint debian

@@ -10,6 +10,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/batches.smk"
 
 
 if PLAN.kind == "phantom":
@@ -28,6 +29,7 @@ if PLAN.source.has_images:
 
 include: "workflow/rules/cohort.smk"
 include: "workflow/rules/network.smk"
+include: "workflow/rules/evidence.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
@@ -42,6 +44,11 @@ rule all:
         rules.degree.output,
         rules.overlap.output,
         rules.scale_audit.output,
+        rules.proportion_tests.output,
+        rules.proportion_figure.output,
+        rules.evidence.output,
+        rules.replication.output,
+        rules.scorecard.output if EVIDENCE.get("published") else [],
         rules.report_index.output,
         [rules.phantom_cohort.input, rules.truth.output]
         if PLAN.kind == "phantom"

@@ -21,18 +21,15 @@ from pathlib import Path
 import pandas as pd
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from tests.workflow.srpbs_release import ACQUISITIONS, PAPER, tiny_release  # noqa: E402
 
-# The jobs of a subject, in turn, and a file that each makes.
-SUBJECT = "KUTMDD001"
-SERIES = f"results/timeseries/sub-{SUBJECT}_seg-surrogate116"
-JOBS = {
-    "anatomical": f"results/preproc/sub-{SUBJECT}/anat/sub-{SUBJECT}_desc-preproc_T1w.json",
-    "functional": f"{SERIES}_desc-raw_timeseries.json",
-    "clean_timeseries": f"{SERIES}_desc-clean_timeseries.tsv",
-}
+from run_cost import rule_costs, stage_costs  # noqa: E402
+
+# The jobs of a subject, in turn, in a batch of its own.
+RULES = ("anatomical", "functional", "clean_timeseries")
+JOBS = {rule: f"results/batches/{rule}/site-KUT_batch-1.tsv" for rule in RULES}
 N_EMPTY = 20
 # Subjects of the paper's study.
 N_SUBJECTS = 713
@@ -81,7 +78,7 @@ def imports_of(script: Path) -> str:
 def jobs_of_a_subject(folder: Path) -> dict[str, float]:
     """CPU seconds of each job of one phantom, without those of starting Snakemake."""
     shutil.copytree(ROOT / "config", folder / "config")
-    (folder / "full.yaml").write_text("phantom: {spatial_reduction: 1}\n")
+    (folder / "full.yaml").write_text("subjects_per_job: 1\nphantom: {spatial_reduction: 1}\n")
     snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     study = ["--cores", "1", "--quiet", "all", "--configfile", "full.yaml", "--"]
     inputs = ["--until", "phantom_subject", "brain_template", "atlas"]
@@ -109,22 +106,6 @@ def overhead(folder: Path, rule: str) -> float:
     return (many - none) / N_EMPTY
 
 
-def rules(study: Path) -> pd.DataFrame:
-    """Jobs, seconds, CPU seconds and peak memory of every rule that left a benchmark."""
-    rows = []
-    for path in (study / "logs").rglob("*.benchmark.tsv"):
-        rule = path.relative_to(study / "logs").parts[0].removesuffix(".benchmark.tsv")
-        rows.append(pd.read_csv(path, sep="\t").assign(rule=rule))
-    if not rows:
-        return pd.DataFrame()
-    by_rule = pd.concat(rows).groupby("rule")
-    table = by_rule.agg(
-        jobs=("s", "size"), median_s=("s", "median"), max_s=("s", "max"),
-        cpu_s=("cpu_time", "sum"), max_rss_mb=("max_rss", "max"),
-    )  # fmt: skip
-    return table.round(1).sort_values("cpu_s", ascending=False)
-
-
 def disk(study: Path) -> pd.DataFrame:
     """Megabytes below results/ by folder: in all, and per subject."""
     files = [p for p in (study / "results").rglob("*") if p.is_file()]
@@ -147,7 +128,7 @@ def main() -> None:
         empty = planning_of_empty_jobs(Path(folder))
     print(f"dry run, {N_SUBJECTS} subjects: {ours:.1f} CPU s; for SLURM, in groups: {slurm:.1f}")
     times = f"{ours / empty:.1f} and {slurm / empty:.1f} times"
-    print(f"as many jobs of one file each: {empty:.1f} CPU s, so ours take {times} that")
+    print(f"four jobs of one file for each subject: {empty:.1f} CPU s, so ours take {times} that")
     with tempfile.TemporaryDirectory() as folder:
         jobs = pd.Series(jobs_of_a_subject(Path(folder)), name="CPU s")
     idle = {}
@@ -158,7 +139,8 @@ def main() -> None:
     table.loc["a subject"] = table.sum()
     table["share of work"] = table["overhead"] / (table["CPU s"] - table["overhead"])
     print("\njobs of a subject at full resolution\n", table.round(3), sep="")
-    print("\nrules\n", rules(study), sep="")
+    costs = rule_costs(study)
+    print("\nrules\n", costs.round(1), "\n\nstages\n", stage_costs(costs).round(1), sep="")
     print("\ndisk\n", disk(study), sep="")
 
 

@@ -1,5 +1,6 @@
 """Rule ``clean_bold``: the smoothed and cleaned image in MNI space, voxel by voxel."""
 
+from notears_pfl.io.batches import Batch
 from notears_pfl.io.failures import read_report
 from notears_pfl.io.images import write_image
 from notears_pfl.io.rulelog import rule_log
@@ -14,8 +15,9 @@ from notears_pfl.preproc.clean import (
 from notears_pfl.preproc.run import preprocess_run
 from notears_pfl.preproc.smooth import smooth_options
 
-paths, params = snakemake.input, snakemake.params
+params = snakemake.params
 with rule_log(snakemake.log[0]):
+    paths = Batch.of(snakemake).only().input
     anatomy, report = read_report(paths.anatomy), read_report(paths.report)
     run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
     settings, options = params.preproc["clean"], clean_options(params.preproc)

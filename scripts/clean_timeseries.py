@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from notears_pfl.io.batches import Batch
 from notears_pfl.io.failures import mark_failure, naming, read_report
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
@@ -17,28 +18,39 @@ from notears_pfl.preproc.clean import (
     confound_design,
 )
 
-paths, output, params = snakemake.input, snakemake.output, snakemake.params
-with rule_log(snakemake.log[0]), mark_failure(output.report, [output.series]):
-    report = read_report(paths.report)
-    series, motion = read_table(paths.series), read_table(paths.motion)
-    confounds, options = read_table(paths.confounds), clean_options(params.preproc)
-    coverage = pd.Series(report["coverage"])
+params = snakemake.params
+with rule_log(snakemake.log[0]):
+    for subject in Batch.of(snakemake).unfinished():
+        paths, output = subject.input, subject.output
+        with mark_failure(output.report, [output.series]):
+            report = read_report(paths.report)
+            series, motion = read_table(paths.series), read_table(paths.motion)
+            confounds, options = read_table(paths.confounds), clean_options(params.preproc)
+            coverage = pd.Series(report["coverage"])
 
-    with naming(paths.series):
-        check_coverage(coverage[params.selected].to_numpy(), params.selected, params.min_coverage)
-        check_variance(series[params.selected].to_numpy(), params.selected)
-        design = confound_design(
-            motion, confounds, params.preproc["clean"]["motion"], params.preproc["clean"]["tissues"]
-        )
-        tr = report["repetition_time"]
-        left = check_degrees_of_freedom(design.to_numpy(), tr, options)
-    cleaned = pd.DataFrame(
-        clean_signals(series.to_numpy(), design.to_numpy(), tr, options), columns=series.columns
-    )
+            with naming(paths.series):
+                check_coverage(
+                    coverage[params.selected].to_numpy(), params.selected, params.min_coverage
+                )
+                check_variance(series[params.selected].to_numpy(), params.selected)
+                design = confound_design(
+                    motion,
+                    confounds,
+                    params.preproc["clean"]["motion"],
+                    params.preproc["clean"]["tissues"],
+                )
+                tr = report["repetition_time"]
+                left = check_degrees_of_freedom(design.to_numpy(), tr, options)
+            cleaned = pd.DataFrame(
+                clean_signals(series.to_numpy(), design.to_numpy(), tr, options),
+                columns=series.columns,
+            )
 
-    covered = cleaned.columns[coverage[cleaned.columns] >= params.min_coverage]
-    write_table(cleaned[covered].reindex(columns=cleaned.columns), output.series, index=False)
-    report["methods"] |= clean_methods(options, design.columns.tolist())
-    report |= {"degrees_of_freedom": left, "n_regressors": design.shape[1] + 2}
-    report["min_coverage"] = params.min_coverage
-    write_json(with_cautions(report), output.report)
+            covered = cleaned.columns[coverage[cleaned.columns] >= params.min_coverage]
+            write_table(
+                cleaned[covered].reindex(columns=cleaned.columns), output.series, index=False
+            )
+            report["methods"] |= clean_methods(options, design.columns.tolist())
+            report |= {"degrees_of_freedom": left, "n_regressors": design.shape[1] + 2}
+            report["min_coverage"] = params.min_coverage
+            write_json(with_cautions(report), output.report)

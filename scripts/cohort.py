@@ -3,6 +3,7 @@
 from notears_pfl.cohort.assemble import assemble_cohort
 from notears_pfl.cohort.exclusion import Limits
 from notears_pfl.cohort.table_one import described_columns, flow_table, table_one
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table, write_table
@@ -13,10 +14,10 @@ with rule_log(snakemake.log[0]):
     path = snakemake.input.participants
     everybody = read_table(path, text=params.columns.values())
     participants = standard_participants(everybody, **params.columns, name=path)
-    reports = zip(params.participants, snakemake.input.reports, strict=True)
+    reports = ListedFiles(snakemake.input.reports, "report", params.participants)
     cohort = assemble_cohort(
         participants,
-        {name: read_sidecar(report) for name, report in reports},
+        {name: read_sidecar(report) for name, report in reports.items()},
         params.groups,
         params.sites,
         Limits(**params.limits),

@@ -3,6 +3,7 @@
 from notears_pfl.baselines.equal_sparsity import ComparisonOptions, compare_draw
 from notears_pfl.cohort.draws import draw_subjects
 from notears_pfl.cohort.samples import site_samples
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_subjects
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
@@ -12,7 +13,7 @@ with rule_log(snakemake.log[0]):
     draw = int(snakemake.wildcards.draw)
     cohort = read_table(snakemake.input.cohort)
     drawn = draw_subjects(cohort, params.groups, params.sites, params.sizes, [draw], params.seed)
-    paths = dict(zip(params.participants, snakemake.input.series, strict=True))
+    paths = ListedFiles(snakemake.input.series, "series", params.participants)
     raw = read_subjects(drawn["participant_id"].unique(), paths, params.rois)
     series = {name: site_samples({name: table}, params.scale).x for name, table in raw.items()}
     sets = {

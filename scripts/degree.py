@@ -2,16 +2,19 @@
 
 from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
+from notears_pfl.analysis.judged import judged_degrees, judged_top, judged_totals
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import write_table
+from notears_pfl.io.tables import read_if_given, write_table
 
 with rule_log(snakemake.log[0]):
-    params, output = snakemake.params, snakemake.output
-    networks = read_networks(snakemake.input.networks, params.group_sites)
+    params, inputs, output = snakemake.params, snakemake.input, snakemake.output
+    networks = read_networks(inputs.networks, params.group_sites)
+    evidence, counts = read_if_given(inputs.evidence), read_if_given(inputs.counts)
     edges = edge_table(networks, params.edge_threshold)
     table = degrees(edges, params.groups, params.sites, params.rois)
     top = top_degrees(table, params.top_rois)
-    write_table(table, output.degree, index=False)
-    write_table(top, output.top, index=False)
-    write_table(degree_totals(table, top, params.groups), output.totals, index=False)
+    totals = degree_totals(table, top, params.groups)
+    write_table(judged_degrees(table, evidence), output.degree, index=False)
+    write_table(judged_top(top, evidence), output.top, index=False)
+    write_table(judged_totals(totals, counts), output.totals, index=False)

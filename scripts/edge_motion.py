@@ -2,6 +2,7 @@
 
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.motion import motion_association
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
@@ -10,7 +11,7 @@ with rule_log(snakemake.log[0]):
     params = snakemake.params
     cohort = read_table(snakemake.input.cohort)
     included = cohort[cohort["included"]]
-    paths = dict(zip(params.participants, snakemake.input.series, strict=True))
+    paths = ListedFiles(snakemake.input.series, "series", params.participants)
     networks = read_networks(snakemake.input.networks, params.group_sites)
     series = {name: read_table(paths[name])[params.rois] for name in included["participant_id"]}
     table = motion_association(edge_table(networks, params.edge_threshold), series, included)

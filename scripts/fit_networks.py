@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from notears_pfl.cohort.samples import site_samples
-from notears_pfl.io.networks import read_discovery_series, write_fit
+from notears_pfl.io.batches import ListedFiles
+from notears_pfl.io.networks import read_discovery_series, with_parameters, write_fit
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table
 from notears_pfl.model.estimator import NotearsPFL, edges_changed_by_reverse_order
@@ -11,13 +12,14 @@ from notears_pfl.model.estimator import NotearsPFL, edges_changed_by_reverse_ord
 with rule_log(snakemake.log[0]):
     params, group = snakemake.params, snakemake.wildcards.group
     cohort = read_table(snakemake.input.cohort)
-    paths = dict(zip(params.participants, snakemake.input.series, strict=True))
+    paths = ListedFiles(snakemake.input.series, "series", params.participants)
     series = read_discovery_series(cohort, group, paths, params.rois)
     samples = {site: site_samples(series[site], params.scale) for site in params.sites}
     x = [samples[site].x for site in params.sites]
 
     subjects = [samples[site].subjects for site in params.sites]
-    fit = NotearsPFL(**params.estimator).fit(x, subjects=subjects)
+    estimator = with_parameters(params.estimator, snakemake.input.pooled)
+    fit = NotearsPFL(**estimator).fit(x, subjects=subjects)
 
     sites = {
         site: {

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from notears_pfl.io.batches import Batch
 from notears_pfl.io.failures import mark_failure, naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.rulelog import rule_log
@@ -17,36 +18,42 @@ from notears_pfl.preproc.fmriprep import (
 from notears_pfl.preproc.smooth import smooth_options, smoother
 from notears_pfl.roi.extract import roi_methods, roi_signals
 
-paths, output, params = snakemake.input, snakemake.output, snakemake.params
-with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
-    timing, dropped = read_timing(paths.sidecar, slices=False), params.preproc["drop_volumes"]
-    tr = timing.repetition_time
-    bold = read_image(paths.bold, oriented=True)
-    check_header(bold.repetition_time, paths.bold, tr, paths.sidecar)
-    brain, atlas = read_image(paths.brain), read_image(paths.labels)
-    confounds = read_confounds(paths.confounds, NUMBERS)
-    mask = (brain.data, brain.affine)
-    with naming(f"{paths.bold} and {paths.confounds}"):
-        run = prepare_fmriprep_run(bold.data, bold.affine, tr, confounds, mask, dropped)
-    smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
-    smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
-    means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
+params = snakemake.params
+with rule_log(snakemake.log[0]):
+    for subject in Batch.of(snakemake).unfinished():
+        paths, output = subject.input, subject.output
+        with mark_failure(output.report, output.but("report")):
+            timing, dropped = (
+                read_timing(paths.sidecar, slices=False),
+                params.preproc["drop_volumes"],
+            )
+            tr = timing.repetition_time
+            bold = read_image(paths.bold, oriented=True)
+            check_header(bold.repetition_time, paths.bold, tr, paths.sidecar)
+            brain, atlas = read_image(paths.brain), read_image(paths.labels)
+            confounds = read_confounds(paths.confounds, NUMBERS)
+            mask = (brain.data, brain.affine)
+            with naming(f"{paths.bold} and {paths.confounds}"):
+                run = prepare_fmriprep_run(bold.data, bold.affine, tr, confounds, mask, dropped)
+            smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
+            smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
+            means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
 
-    write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
-    write_table(run.motion, output.motion, index=False)
-    write_table(run.volume_figures(), output.confounds, index=False)
-    methods = fmriprep_methods(params.space, dropped, smoothing, run.figures()["voxel_mm"])
-    methods |= roi_methods(read_sidecar(paths.atlas)["name"], params.space)
-    report = {
-        "status": "ok",
-        "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
-        "space": params.space,
-        "repetition_time": tr,
-        "non_steady_volumes": non_steady_volumes(confounds),
-        **run.figures(),
-        "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
-        "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
-        "engines": {"normalised": "fmriprep"},
-        "methods": methods,
-    }
-    write_json(with_cautions(report), output.report)
+            write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
+            write_table(run.motion, output.motion, index=False)
+            write_table(run.volume_figures(), output.confounds, index=False)
+            methods = fmriprep_methods(params.space, dropped, smoothing, run.figures()["voxel_mm"])
+            methods |= roi_methods(read_sidecar(paths.atlas)["name"], params.space)
+            report = {
+                "status": "ok",
+                "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
+                "space": params.space,
+                "repetition_time": tr,
+                "non_steady_volumes": non_steady_volumes(confounds),
+                **run.figures(),
+                "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+                "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
+                "engines": {"normalised": "fmriprep"},
+                "methods": methods,
+            }
+            write_json(with_cautions(report), output.report)

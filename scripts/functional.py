@@ -3,6 +3,7 @@
 import pandas as pd
 
 from notears_pfl.acquisition import MOTION
+from notears_pfl.io.batches import Batch
 from notears_pfl.io.failures import mark_failure, read_report
 from notears_pfl.io.images import read_image, write_arrays
 from notears_pfl.io.rulelog import rule_log
@@ -21,34 +22,42 @@ from notears_pfl.preproc.run import (
 from notears_pfl.preproc.smooth import smooth_options, smoother
 from notears_pfl.roi.extract import roi_methods, roi_signals
 
-paths, output, params = snakemake.input, snakemake.output, snakemake.params
-with rule_log(snakemake.log[0]), mark_failure(output.report, {*output} - {output.report}):
-    anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
-    run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
-    smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
-    smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
-    means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
+params = snakemake.params
+with rule_log(snakemake.log[0]):
+    for subject in Batch.of(snakemake).unfinished():
+        paths, output = subject.input, subject.output
+        with mark_failure(output.report, output.but("report")):
+            anatomy, atlas = read_report(paths.anatomy), read_image(paths.labels)
+            run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
+            smoothing, regions = smooth_options(params.preproc), (atlas.data, atlas.affine)
+            smooth, points = smoother(smoothing, run.grid.voxel_mm), run.grid.points()
+            means, coverage, dropout = roi_signals(run, points, regions, len(params.rois), smooth)
 
-    write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
-    write_table(pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False)
-    write_table(run.volume_figures().join(run.tissue_signals()), output.confounds, index=False)
-    slices = coregistration_slices(
-        run.mean, run.affine, run.coregistration.matrix, *read_tissues(paths.tissues)
-    )
-    write_arrays(slices, output.picture)
-    names = program_names(params.preproc["engine"], FUNCTIONAL_PROGRAMS)
-    methods = run_methods(run_options(params.preproc), smoothing, run.figures(), names)
-    methods |= roi_methods(read_sidecar(paths.atlas)["name"])
-    report = {
-        "status": "ok",
-        "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
-        "repetition_time": tr,
-        **run.figures(),
-        **{name: anatomy[name] for name in T1W_FIGURES if name in anatomy},
-        "cautions": with_cautions(anatomy)["cautions"],
-        "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
-        "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
-        "engines": {**anatomy["engines"], **params.preproc["engine"]},
-        "methods": {**anatomy["methods"], **methods},
-    }
-    write_json(with_cautions(report), output.report)
+            write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
+            write_table(
+                pd.DataFrame(run.motion.parameters, columns=MOTION), output.motion, index=False
+            )
+            write_table(
+                run.volume_figures().join(run.tissue_signals()), output.confounds, index=False
+            )
+            slices = coregistration_slices(
+                run.mean, run.affine, run.coregistration.matrix, *read_tissues(paths.tissues)
+            )
+            write_arrays(slices, output.picture)
+            names = program_names(params.preproc["engine"], FUNCTIONAL_PROGRAMS)
+            figures = run.figures()
+            methods = run_methods(run_options(params.preproc), smoothing, figures, names)
+            methods |= roi_methods(read_sidecar(paths.atlas)["name"])
+            report = {
+                "status": "ok",
+                "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
+                "repetition_time": tr,
+                **figures,
+                **{name: anatomy[name] for name in T1W_FIGURES if name in anatomy},
+                "cautions": with_cautions(anatomy)["cautions"],
+                "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
+                "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
+                "engines": {**anatomy["engines"], **params.preproc["engine"]},
+                "methods": {**anatomy["methods"], **methods},
+            }
+            write_json(with_cautions(report), output.report)

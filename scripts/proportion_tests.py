@@ -9,6 +9,7 @@ from notears_pfl.analysis.comparison import (
     proportion_tests,
 )
 from notears_pfl.analysis.presence import connection_presence
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.provenance import write_record
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
@@ -35,5 +36,6 @@ with rule_log(snakemake.log[0]):
     write_table(tests, output.tests, index=False)
     write_table(networks, output.edges, index=False)
     write_table(cost_per_network(cost), output.cost, index=False)
-    sources = [inputs.cohort, *inputs.sources, *inputs.series]
+    series = ListedFiles(inputs.series, "series", params.participants)
+    sources = [inputs.cohort, *inputs.sources, *series.values()]
     write_record(params.settings, sources, output.record)

@@ -3,6 +3,7 @@
 import os
 
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.report import study_page
 
@@ -10,9 +11,10 @@ with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
     findings = study_page.read_findings(inputs, params)
     set_aside = study_page.read_shown_subjects(inputs, params, findings)
-    extras = study_page.read_extras(params.extras, params.settings)
+    extras = study_page.read_extras([*inputs.comparison, *params.extras], params.settings)
     command = os.environ.get("NOTEARS_PFL_COMMAND", "")
-    origin = study_page.read_origin(command, [*inputs.study, *inputs.series], "logs")
+    series = ListedFiles(inputs.series, "series", params.participants).values()
+    origin = study_page.read_origin(command, [*inputs.study, *series], "logs")
     figures = [*inputs.figures, *inputs.networks_drawn, *extras.pictures]
     pictures = study_page.embed_figures(figures, findings)
     with whole_file(output.page) as temporary:

@@ -2,6 +2,7 @@
 
 from notears_pfl.analysis.scale_audit import scale_audit
 from notears_pfl.cohort.samples import site_samples
+from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_discovery_series, read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
@@ -9,7 +10,7 @@ from notears_pfl.io.tables import read_table, write_table
 with rule_log(snakemake.log[0]):
     params, inputs = snakemake.params, snakemake.input
     cohort = read_table(inputs.cohort)
-    paths = dict(zip(params.participants, inputs.series, strict=True))
+    paths = ListedFiles(inputs.series, "series", params.participants)
     series = {
         group: read_discovery_series(cohort, group, paths, params.rois) for group in params.groups
     }

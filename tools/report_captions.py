@@ -10,6 +10,7 @@ from pathlib import Path
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.report import study_page
 from notears_pfl.report.sections import (
+    certainty,
     cohort_flow,
     method_comparison,
     nodes,
@@ -20,7 +21,7 @@ from notears_pfl.report.sections import (
 )
 
 SOURCES = (
-    cohort_flow, method_comparison, nodes, phantom_truth, simulations, site_networks,
+    certainty, cohort_flow, method_comparison, nodes, phantom_truth, simulations, site_networks,
     subject_quality, study_page,
 )  # fmt: skip
 FOLDER = Path("workflow/report")

@@ -26,8 +26,9 @@ from notears_pfl.io.schema import Schema, read_schema
 from settings_table import rewrite_readme
 
 MARKERS = ("<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->")
-# Another source of data is another study, and the content of tables matters, not their path.
-NOT_ASKED = ("source.", "sites", "rois.table", "rois.atlas", "rois.n_selected")
+# Another source of data is another study, the content of tables matters, not their path, and how
+# subjects are divided into jobs shows in larger studies only.
+NOT_ASKED = ("source.", "subjects_per_job", "sites", "rois.table", "rois.atlas", "rois.n_selected")
 # Short lists, so that few simulations are planned.
 FEW = {"runs": 1, "variables": [7], "sites": [2], "perturbation": [5]}
 # Rules whose outputs are folders.

@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+
+from notears_pfl.io.batches import Listed, read_list, write_list
 
 ROOT = Path(__file__).parents[2]
 # Rows of a dry run's table that are not jobs with work of their own.
@@ -83,6 +86,29 @@ class StudyFolder:
         rows = [line for line in lines if len(line) == 2 and line[1].isdigit()]
         return {rule: int(count) for rule, count in rows if rule not in TARGETS}
 
+    def batch(self, rule, site="COI", number=1):
+        """Path of the list of a batch: the target that makes its files."""
+        return f"results/batches/{rule}/site-{site}_batch-{number}.tsv"
+
+    def list_again(self, rule):
+        """Take the files of a rule, changed by hand, for those that it made."""
+        folder = self.path / f"results/batches/{rule}"
+        for receipt in folder.glob("sub-*.json"):
+            content = json.loads(receipt.read_text())
+            content["Files"] = [[*row[:3], *self._measured(row[2])] for row in content["Files"]]
+            receipt.write_text(json.dumps(content, indent=2) + "\n")
+        for path in folder.glob("*.tsv"):
+            self.write_list(path, [tuple(row[:3]) for row in read_list(path)])
+
+    def write_list(self, path, files):
+        """Write the list of a batch whose files (participant, kind, path) exist."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_list([Listed(*file, *self._measured(file[2])) for file in files], path)
+
+    def _measured(self, path):
+        content = (self.path / path).read_bytes()
+        return len(content), hashlib.sha256(content).hexdigest()
+
     def checksums(self):
         """Digest of every result by its path, but for the page that says when it was made."""
         found = (self.path / "results").rglob("*")
@@ -103,9 +129,23 @@ def workflow_rules():
             yield name, body
 
 
+# Draws of the evidence: one job of each kind.
+FEW_DRAWS = {"permutations": 19, "weight_permutations": 99, "bootstraps": 10}
+
+
 def new_study(path):
     shutil.copytree(ROOT / "config", path / "config")
-    return StudyFolder(path)
+    study = StudyFolder(path)
+    study.edit_config(evidence__quick=FEW_DRAWS)
+    return study
+
+
+def compare_little(study):
+    """Leave two draws and one other method in the comparison, which every run includes."""
+    study.edit_config(
+        comparison__n_draws=2, comparison__baselines=["granger"], comparison__permutations=99
+    )
+    return study
 
 
 def shrink(study):
@@ -210,6 +250,7 @@ def bids_study(preprocessed_once, tmp_path_factory):
         study = own_study(folder / "study", folder / "dataset", kind="bids", on_problem="exclude")
         template = preprocessed_once.path / "results/preproc/template"
         shutil.copytree(template, study.path / "results/preproc/template")
+        files = []
         for name in [*GOOD, *map(name_of, AT_WORK)]:
             model = name if name in GOOD else SOURCE
             for file in (preprocessed_once.path / f"results/preproc/{model}/anat").iterdir():
@@ -217,6 +258,8 @@ def bids_study(preprocessed_once, tmp_path_factory):
                 target = study.path / f"results/preproc/{name}/anat" / renamed
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target)
+                files.append((name, file.name, str(target.relative_to(study.path))))
+        study.write_list(study.path / study.batch("anatomical"), files)
         study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
 
     return StudyFolder(made_once(tmp_path_factory, own_bids) / "study")
@@ -231,7 +274,7 @@ def shorten(study):
         preproc__clean__motion="six", cohort__limits__max_mean_fd_mm=5,
         cohort__limits__max_share_fd_above=1, cohort__limits__min_volumes=20,
     )  # fmt: skip
-    return study
+    return compare_little(study)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 SITES, GROUPS = ("PITT", "YALE"), ("ASD", "TC")
 REGIONS = ["PreCG.L", "PreCG.R", "SFGdor.L", "SFGdor.R", "ORBsup.L", "ORBsup.R"]
@@ -38,7 +39,7 @@ def small(study):
         lambda rois: rois.assign(selected=rois["abbreviation"].isin(REGIONS).map(str).str.lower()),
     )
     published = "from\tto\nPreCG.L\tPreCG.R\nSFGdor.L\tSFGdor.R\nSFGdor.R\tSFGdor.L\n"
-    (study.path / "config/published_connections.tsv").write_text(published)
+    (study.path / "config/published/tested_connections.tsv").write_text(published)
     study.edit_config(
         source={
             "kind": "timeseries", "participants": "participants.tsv", "series": "series.npz",
@@ -98,20 +99,29 @@ def test_the_comparison_runs_and_reruns_what_a_change_touches(small, table):
 
 
 def test_a_connection_of_a_region_that_is_not_selected_is_refused(small):
-    published = small.path / "config/published_connections.tsv"
+    published = small.path / "config/published/tested_connections.tsv"
     published.write_text("from\tto\nINS.R\tPreCG.L\n")
 
-    done = small.snakemake("--cores", "1", "results/compare/connections.tsv")
+    done = small.snakemake("--cores", "1")
 
     assert done.returncode != 0
+    assert not (small.path / "results").exists()
     assert "row 1: INS.R not among the 6 selected regions" in done.stderr
 
 
-def test_one_job_per_draw_and_the_papers_twenty_by_default(study):
-    jobs = study.jobs("comparison")
+def test_a_plain_run_of_the_phantom_compares_ten_draws_one_job_each(study):
+    jobs = study.jobs()
 
-    assert jobs["compare_networks"] == 20
+    assert jobs["compare_networks"] == 10
+    assert jobs["proportion_tests"] == jobs["proportion_figure"] == 1
 
 
-def test_the_comparison_is_not_part_of_a_plain_run(study):
-    assert not any(rule.startswith("compare") for rule in study.jobs())
+def test_draws_of_the_phantom_can_differ(study):
+    """At each site, more validation subjects of each group than a draw takes."""
+    sites = pd.read_csv(study.path / "config/sites.tsv", sep="\t")
+    config = yaml.safe_load((study.path / "config/config.yaml").read_text())
+    for group in ("patients", "controls"):
+        n = sites[f"phantom_{group}"]
+        n_validation = n - (config["cohort"]["discovery_share"] * n).round()
+        assert (n >= 10).all()
+        assert (n_validation > config["comparison"][f"{group}_per_site"]).all()

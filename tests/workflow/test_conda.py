@@ -22,7 +22,7 @@ from .test_environments import rules, third_party_imports
 
 PYTHON = "python =3.11"
 ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
-SUBJECT = "results/preproc/sub-COIHC001/anat/sub-COIHC001_desc-preproc_T1w.json"
+SUBJECTS = "results/batches/anatomical/site-COI_batch-1.tsv"
 SIMULATED = "results/simulate/runs/variables-7_weights-shared_run-1.tsv"
 
 
@@ -92,11 +92,11 @@ def series_run(stand_in, launcher, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def phantom_run(stand_in, launcher, finished_run, tmp_path_factory):
-    """Validate a finished phantom cohort, and preprocess the T1w image of one subject."""
+    """Validate a finished phantom cohort, and preprocess the T1w images of one batch."""
     study = StudyFolder(tmp_path_factory.mktemp("phantom") / "study")
     shutil.copytree(finished_run.path, study.path)
     (study.path / "results/bids_validation.json").unlink()
-    targets = ("results/bids_validation.json", SUBJECT)
+    targets = ("results/bids_validation.json", SUBJECTS)
     return study, stand_in.snakemake(launcher, study, "--rerun-triggers", "mtime", "--", *targets)
 
 
@@ -115,7 +115,7 @@ def test_validation_and_preprocessing_run_in_conda_environments(phantom_run):
     study, done = phantom_run
 
     assert done.returncode == 0, done.stderr
-    assert (study.path / SUBJECT).exists()
+    assert (study.path / SUBJECTS).exists()
 
 
 def modules_of_the_launcher(found, launcher):

@@ -47,7 +47,7 @@ def test_another_workflow_uses_the_rules_as_a_module(study):
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^pfl_anatomical +40$", done.stdout, re.MULTILINE)
+    assert re.search(r"^pfl_anatomical +10$", done.stdout, re.MULTILINE)
 
 
 def test_snakedeploy_writes_a_folder_that_runs(tmp_path):

@@ -138,7 +138,9 @@ def preprocessed(preprocessed_once, tmp_path):
 def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
     preprocessed, bad_day
 ):
-    """Each of the four subjects meets another fault, in three rules."""
+    """Each of the four subjects, which are four batches, meets another fault, in three rules."""
+    preprocessed.edit_config(subjects_per_job=1)
+    preprocessed.run("preprocessing")
     before = preprocessed.checksums()
     series = "results/timeseries/sub-{}_seg-surrogate116_desc-{}_timeseries.json"
     lost = [
@@ -180,6 +182,31 @@ def test_memory_and_disk_fail_jobs_and_no_subject_and_a_plain_rerun_completes(
     assert preprocessed.checksums() == before
 
 
+def test_a_fault_in_the_middle_of_a_batch_costs_no_finished_subject(preprocessed, bad_day):
+    before = preprocessed.checksums()
+    for subject in SUBJECTS:
+        name = f"sub-{subject}_seg-surrogate116_desc-raw_timeseries.json"
+        (preprocessed.path / "results/timeseries" / name).unlink()
+    bad_day(".functional.py", {"sub-COIHC001_task-rest_bold.nii.gz": (errno.EIO, ALWAYS)})
+    files = preprocessed.batch("functional")
+
+    done = preprocessed.snakemake("--cores", "1", files)
+
+    assert "sub-COIHC001_task-rest_bold.nii.gz: cannot be read: Input/output" in done.stderr
+    assert not (preprocessed.path / files).exists()
+
+    bad_day("", {})
+    preprocessed.run(files)
+
+    log = (preprocessed.path / "logs/functional/site-COI_batch-1.log").read_text()
+    assert log.count("unchanged, not computed again") == 2
+    # Downstream of the batch nothing was asked for.
+    after = preprocessed.checksums()
+    assert {name for name in before if before[name] != after.get(name)} <= {
+        preprocessed.batch("clean_timeseries")
+    }
+
+
 def test_a_job_that_ran_out_of_memory_once_is_tried_again_and_its_subjects_are_in(study, bad_day):
     series = with_series(study)
     bad_day(".ingest_timeseries.py", {"series.npz": (0, 1)})
@@ -202,11 +229,11 @@ def test_a_program_that_was_killed_fails_the_job_and_not_the_subject(
     monkeypatch.setenv("PATH", str(bet.parent), prepend=":")
     monkeypatch.setenv("FSLOUTPUTTYPE", "NIFTI")
     preprocessed.edit_config(preproc__engine__brain="fsl")
-    report = "results/preproc/sub-COIHC001/anat/sub-COIHC001_desc-preproc_T1w.json"
+    files = preprocessed.batch("anatomical")
 
-    done = preprocessed.snakemake("--cores", "1", report)
+    done = preprocessed.snakemake("--cores", "1", files)
 
     assert done.returncode != 0
-    assert "sub-COIHC001_T1w.nii.gz: The program of preproc.engine.brain: cannot" in done.stderr
+    assert "sub-COIMDD001_T1w.nii.gz: The program of preproc.engine.brain: cannot" in done.stderr
     assert "Killed, usually for lack of memory" in done.stderr
-    assert not (preprocessed.path / report).exists()
+    assert not (preprocessed.path / files).exists()

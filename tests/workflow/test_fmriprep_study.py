@@ -64,7 +64,7 @@ def derived(bids_study, tmp_path_factory):
         folder / "study", folder / "derivatives",
         kind="fmriprep", space=SPACE, participants=str(folder / "participants.tsv"),
     )  # fmt: skip
-    study.run(*[f"{CLEAN.format(name)}.tsv" for name in SUBJECTS])
+    study.run(study.batch("clean_timeseries"))
     return study
 
 

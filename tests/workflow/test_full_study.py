@@ -18,6 +18,7 @@ FINDINGS = [
     "analysis/scale_audit.tsv",
     "analysis/site_specific.tsv",
     "analysis/truth.tsv",
+    "compare/proportion_tests.tsv",
     "cohort/flow.tsv",
     "cohort/participants.tsv",
     "cohort/table_one.tsv",
@@ -76,15 +77,23 @@ def test_a_second_run_does_nothing(full_run):
     assert full_run.jobs() == {}
 
 
-FITS = {"fit_networks", "fit_networks_other_scale"}
+FITS = {"pooled_fit", "pooled_fit_other_scale", "fit_networks", "fit_networks_other_scale"}
+OF_TRUE_SERIES = {"pooled_fit_true_series", "fit_networks_true_series"}
+DRAWS = {"permutation_draws", "weight_draws", "bootstrap_draws", "replication"}
+# The comparison tests the connections that all sites share.
+TESTS = {"compare_connections", "proportion_tests", "proportion_figure"}
 # Every change of a setting or a finding shows in the report.
 PAGE = {"report_index"}
-FIGURES = {"report_degree", "report_networks", "report_overlap", "report_truth"}
-ANALYSES = {"degree", "edge_motion", "overlap", "scale_audit", "truth"} | FIGURES | PAGE
+FIGURES = {
+    "report_degree", "report_evidence", "report_networks", "report_overlap", "report_truth",
+}  # fmt: skip
+ANALYSES = {"degree", "edge_motion", "evidence", "overlap", "scale_audit", "truth"} | FIGURES
+ANALYSES |= PAGE | TESTS
 OF_SUBJECTS = {
     "report_cohort", "report_contact_sheet", "report_motion", "report_quality", "report_subjects",
 }  # fmt: skip
-FROM_COHORT = {"cohort", "fit_networks_true_series"} | OF_SUBJECTS | FITS | ANALYSES
+FROM_NETWORKS = {"compare_networks"} | OF_TRUE_SERIES | FITS | DRAWS | ANALYSES
+FROM_COHORT = {"cohort", "moments", "compare_draws"} | OF_SUBJECTS | FROM_NETWORKS
 
 
 @pytest.mark.parametrize(
@@ -92,7 +101,7 @@ FROM_COHORT = {"cohort", "fit_networks_true_series"} | OF_SUBJECTS | FITS | ANAL
     [
         ({"analysis__edge_threshold": 0.35}, ANALYSES),
         ({"analysis__top_rois": 5}, {"degree", "report_degree"} | PAGE),
-        ({"network__scale": "roi"}, FITS | {"fit_networks_true_series"} | ANALYSES),
+        ({"network__scale": "roi"}, {"moments"} | FROM_NETWORKS),
         ({"cohort__discovery_share": 0.6}, FROM_COHORT),
         ({"preproc__clean__band_hz": [0.01, 0.09]}, {"clean_timeseries"} | FROM_COHORT),
         ({"preproc__smooth__fwhm_mm": 5}, {"functional", "clean_timeseries"} | FROM_COHORT),

@@ -25,6 +25,10 @@ PER_SUBJECT = [
     "results/phantom/truth/sub-{}_seg-surrogate_timeseries.tsv",
     "results/phantom/truth/sub-{}_truth.json",
 ]
+LISTS = [
+    *[f"results/batches/phantom_subject/site-{site}_batch-1.tsv" for site in ("COI", "HKH")],
+    *[f"results/batches/phantom_subject/sub-{subject}.json" for subject in SUBJECTS],
+]
 COHORT = [
     "results/bids/participants.tsv",
     "results/bids/participants.json",
@@ -46,7 +50,7 @@ COHORT = [
 
 
 def test_a_run_writes_exactly_the_files_it_announces(finished_run):
-    expected = [name.format(s, s) for name in PER_SUBJECT for s in SUBJECTS] + COHORT
+    expected = [name.format(s, s) for name in PER_SUBJECT for s in SUBJECTS] + COHORT + LISTS
 
     assert sorted(finished_run.checksums()) == sorted(expected)
 
@@ -90,7 +94,7 @@ def test_another_seed_changes_all_that_depends_on_chance(finished_run, small_stu
     changed = {name for name in mine if mine[name] != others[name]}
     certain = {name for name in mine if "template/" in name or name.endswith((".json", "README"))}
     drawn_json = {f"results/phantom/truth/sub-{subject}_truth.json" for subject in SUBJECTS}
-    assert changed == set(mine) - certain | drawn_json
+    assert changed == set(mine) - certain | drawn_json | set(LISTS)
 
 
 def test_the_truth_fits_the_images_and_the_networks(finished_run):
@@ -107,7 +111,7 @@ def test_the_truth_fits_the_images_and_the_networks(finished_run):
     assert series.shape == (30, 116)
 
 
-TEMPLATE, NETWORKS, SCANS = {"phantom_template": 1}, {"phantom_networks": 1}, {"phantom_subject": 8}
+TEMPLATE, NETWORKS, SCANS = {"phantom_template": 1}, {"phantom_networks": 1}, {"phantom_subject": 2}
 
 
 @pytest.mark.parametrize(
@@ -130,19 +134,79 @@ def test_a_changed_protocol_reruns_its_site_alone(finished):
 
     jobs = finished.jobs("phantom_cohort")
 
-    assert jobs["phantom_subject"] == 4
+    assert jobs["phantom_subject"] == 1
     assert "phantom_template" not in jobs
     assert "phantom_networks" not in jobs
 
 
-def test_a_subject_more_runs_alone(finished):
+def test_a_subject_more_runs_its_batch_and_is_computed_alone(finished):
+    before = finished.checksums()
     finished.edit_table("sites", lambda sites: sites.assign(phantom_controls=["2", "3"]))
 
     assert finished.jobs("phantom_cohort") == {
         "phantom_subject": 1,
         "phantom_dataset": 1,
+        "phantom_figure": 1,
         "validate_bids": 1,
     }
+    finished.run(finished.batch("phantom_subject", "HKH"))
+    assert computed(finished, "phantom_subject", "HKH") == ["sub-HKHHC003"]
+    after = finished.checksums()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {finished.batch("phantom_subject", "HKH")}
+
+
+def test_smaller_batches_compute_no_subject_again(finished):
+    before = finished.checksums()
+    finished.edit_config(subjects_per_job=3)
+    lists = [finished.batch("phantom_subject", "COI", n) for n in (1, 2)]
+
+    finished.run(*lists)
+
+    assert [computed(finished, "phantom_subject", "COI", n) for n in (1, 2)] == [[], []]
+    after = finished.checksums()
+    assert {name for name in after if before.get(name) != after[name]} == set(lists)
+
+
+def test_a_lost_file_is_named_and_made_again(finished):
+    before = finished.checksums()
+    lost = finished.path / PER_SUBJECT[2].format(SUBJECTS[5], SUBJECTS[5])
+    lost.unlink()
+
+    done = finished.run(finished.batch("phantom_subject", "HKH"))
+
+    assert f"{lost.relative_to(finished.path)}: missing or changed since made" in done.stderr
+    assert computed(finished, "phantom_subject", "HKH") == [f"sub-{SUBJECTS[5]}"]
+    assert finished.checksums() == before
+
+
+def test_a_file_damaged_without_changing_its_size_is_refused_by_its_reader(finished):
+    path = finished.path / PER_SUBJECT[2].format(SUBJECTS[0], SUBJECTS[0])
+    content = bytearray(path.read_bytes())
+    content[5000] ^= 1
+    path.write_bytes(content)
+    (finished.path / "results/phantom/figure_cohort.png").unlink()
+
+    done = finished.snakemake("--cores", "1", "results/phantom/figure_cohort.png")
+
+    assert done.returncode != 0
+    assert f"sub-{SUBJECTS[0]}_task-rest_bold.nii.gz: is not the file that the work" in done.stderr
+
+
+def test_a_forced_batch_computes_all_of_its_subjects(finished):
+    before = finished.checksums()
+    target = finished.batch("phantom_subject", "HKH")
+
+    finished.run("--forcerun", target, "--", target)
+
+    assert len(computed(finished, "phantom_subject", "HKH")) == 4
+    assert finished.checksums() == before
+
+
+def computed(study, rule, site, number=1):
+    """Subjects of a batch that its last job computed, by its log."""
+    log = study.path / f"logs/{rule}/site-{site}_batch-{number}.log"
+    return [line[:-1] for line in log.read_text().splitlines() if line.endswith(":")]
 
 
 def test_a_killed_run_leaves_nothing_half_done_and_goes_on(finished_run, small_study):

@@ -23,7 +23,8 @@ def refusal(study, *arguments):
 def test_an_unknown_key(study):
     study.edit_config(smoothing=6)
 
-    assert "config/config.yaml: unknown key 'smoothing'. Known: seed, source" in refusal(study)
+    known = "Known: seed, subjects_per_job, source"
+    assert f"config/config.yaml: unknown key 'smoothing'. {known}" in refusal(study)
 
 
 def test_a_negative_fwhm(study):
@@ -178,6 +179,7 @@ def reasons(study):
 def test_such_images_can_be_left_out_and_jobs_that_plan_again_leave_out_the_same(tmp_path):
     write_offenders(tmp_path / "dataset")
     study = own_study(tmp_path / "study", tmp_path / "dataset", kind="bids", on_problem="exclude")
+    study.edit_config(subjects_per_job=1)
     table = "results/ingest/participants.tsv"
 
     study.run(table)

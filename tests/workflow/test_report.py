@@ -1,7 +1,6 @@
 """The report of a finished study: everything in one page, and what a rerun picks up."""
 
 import os
-import shutil
 import subprocess
 
 import pandas as pd
@@ -65,9 +64,14 @@ def test_every_subject_is_on_the_contact_sheet_of_its_site_and_the_index_links_t
 
 
 def test_what_was_not_run_is_named_and_not_run(full_run, page):
-    assert "snakemake --cores all comparison" in page
     assert "snakemake --cores all simulation" in page
-    assert not (full_run.path / "results/compare").exists()
+    assert not (full_run.path / "results/simulate").exists()
+
+
+def test_the_comparison_is_part_of_every_report(full_run, page):
+    assert (full_run.path / "results/compare/proportion_tests.tsv").exists()
+    assert "snakemake --cores all comparison" not in page
+    assert 'id="table-proportions"' in page
 
 
 def test_the_page_tells_its_command_costs_and_checksums(full_run, page):
@@ -94,12 +98,11 @@ def test_results_of_other_targets_are_picked_up_by_a_rerun_of_the_page_alone(ful
 
 def test_a_draw_that_an_earlier_comparison_left_is_not_counted(full_run):
     """Stability is a share of the draws that the settings ask for."""
-    folder = full_run.path / "results/compare/draws"
-    folder.mkdir(parents=True)
+    left = full_run.path / "results/compare/draws/draw-99999_edges.tsv"
 
-    (folder / "draw-99999_edges.tsv").write_text("set\tmethod\tfrom\tto\n")
+    left.write_text("set\tmethod\tfrom\tto\n")
     jobs = full_run.jobs()
-    shutil.rmtree(folder.parent)
+    left.unlink()
 
     assert jobs == {}
 

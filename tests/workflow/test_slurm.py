@@ -95,7 +95,7 @@ def until(condition, seconds=300):
 
 
 def first_series(study):
-    """Whether the group of subjects runs and one of its results is written."""
+    """Whether a batch of subjects runs and one of its results is written."""
     running = [job for job in Cluster().jobs(study) if job["state"] == "RUNNING"]
     written = list((study.path / "results/timeseries").glob("sub-COI*_desc-raw_timeseries.tsv"))
     return running[0] if running and written else None
@@ -113,14 +113,14 @@ def processes_of(study):
 def test_the_study_on_the_cluster_gives_the_bytes_of_the_local_run(cluster, full_run, tmp_path):
     study = shorten(new_study(tmp_path))
 
-    cluster.run(study, "--group-components", "start=100", "subject=4", "findings=100")
+    cluster.run(study, "--group-components", "start=100", "subjects=1", "findings=100")
 
     assert study.checksums() == full_run.checksums()
     jobs = cluster.jobs(study)
     assert {job["state"] for job in jobs} == {"COMPLETED"}
-    # Four rules of eight subjects are two jobs; small rules at the start and the end one each.
+    # Four rules of two batches are two jobs; small rules at the start and the end one each.
     groups = [job["name"].split("_")[0] for job in jobs]
-    assert [groups.count(name) for name in ("start", "subject", "findings")] == [1, 2, 1]
+    assert [groups.count(name) for name in ("start", "subjects", "findings")] == [1, 2, 1]
 
 
 def test_a_job_killed_for_memory_is_sent_again_with_more(cluster, full_study, full_run):
@@ -193,7 +193,8 @@ def test_every_rule_of_a_subject_shares_slurm_jobs_with_other_subjects():
     text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
 
+    of_batches = set(re.findall(r'"logs/(\w+)/site-\{site\}_batch-\{batch\}\.log"', text))
     of_a_subject = set(re.findall(r'"logs/(\w+)/sub-\{subject\}\.log"', text))
 
-    grouped = {rule for rule, group in profile["groups"].items() if group == "subject"}
-    assert grouped == of_a_subject
+    grouped = {rule for rule, group in profile["groups"].items() if group == "subjects"}
+    assert grouped == of_batches | of_a_subject

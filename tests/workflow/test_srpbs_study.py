@@ -68,7 +68,7 @@ def test_a_damaged_run_costs_its_subject_alone(finished_run, settings):
     table = "results/ingest/participants.tsv"
 
     settings.edit_config(source__on_problem="exclude")
-    settings.run(*sidecars, table)
+    settings.run(settings.batch("srpbs_subject"), table)
 
     people = pd.read_csv(settings.path / table, sep="\t").set_index("participant_id")
     gap = people["not_enrolled"]["sub-COIHC001"]
@@ -90,11 +90,16 @@ def test_the_papers_study_of_713_subjects_is_planned_from_eight_sites(settings):
 
     lines = [line.split() for line in done.stdout.splitlines()]
     jobs = {line[0]: int(line[1]) for line in lines if len(line) == 2 and line[1].isdigit()}
-    assert {jobs[rule] for rule in ("srpbs_subject", "anatomical", "functional")} == {713}
-    assert jobs["clean_timeseries"] == 713
+    # At each site, ten subjects to a job.
+    sites = {site for site, *_ in PAPER}
+    sizes = [sum(n for (site, *_), n in PAPER.items() if site == own) for own in sites]
+    assert sum(sizes) == 713
+    n_batches = sum(-(-size // 10) for size in sizes)
+    rules = ("srpbs_subject", "anatomical", "functional", "clean_timeseries")
+    assert {jobs[rule] for rule in rules} == {n_batches}
     assert jobs["fit_networks"] == 2
     pages = sum(n for rule, n in jobs.items() if rule.startswith("report_"))
-    assert jobs["total"] - pages < 4 * 713 + 20
+    assert jobs["total"] - pages - jobs["compare_networks"] < 4 * n_batches + 40
     said = done.stdout + done.stderr
     assert "site SWA is excluded: it has no MDD" in said
     assert "3 subjects are excluded: site KTT is not in config/sites.tsv" in said

@@ -8,6 +8,8 @@ import pytest
 
 from notears_pfl.io.tables import read_table
 
+from .conftest import compare_little
+
 SITES, GROUPS = ("PITT", "YALE"), ("ASD", "TC")
 
 
@@ -34,7 +36,7 @@ def series_study(study):
         },
         groups={"patients": "ASD", "controls": "TC"},
     )  # fmt: skip
-    return study
+    return compare_little(study)
 
 
 @pytest.fixture
@@ -66,7 +68,19 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert fit["SiteOrder"] == ["PITT", "YALE"]
     assert fit["EdgesChangedByReverseSiteOrder"] is None
 
+    connections = table("evidence/connections.tsv").set_index(["group", "from", "to"])
+    planted = connections.loc[("ASD", "PreCG.L", "PreCG.R")]
+    assert planted["sites"] == 2
+    assert planted["selection"] > 0.9
+    # Both groups have it: no difference.
+    assert planted["q"] > 0.05
+    counts = table("evidence/counts.tsv")
+    assert (counts["p"] >= 1 / 20).all()
+    assert table("evidence/replication.tsv")["same_sign"].sum() > 0
+    assert len(table("evidence/null_counts.tsv")) == 20
+
     page = (series_study.path / "results/report/index.html").read_text()
+    assert "expected by chance" in page
     assert "The study started from ROI time series" in page
     assert "Head motion is not known" in page
     subjects = series_study.path / "results/report/subjects"
@@ -77,9 +91,15 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert series_study.jobs() == {"degree": 1, "report_degree": 1, "report_index": 1}
     series_study.edit_config(network__estimator__threshold=0.4)
     fits = {"fit_networks": 2, "fit_networks_other_scale": 2}
-    analyses = dict.fromkeys(("degree", "edge_motion", "overlap", "scale_audit"), 1)
-    page = {"report_degree": 1, "report_networks": 2, "report_overlap": 1, "report_index": 1}
-    assert series_study.jobs() == {**fits, **analyses, **page}
+    pooled = {"pooled_fit": 1, "pooled_fit_other_scale": 1}
+    draws = {"permutation_draws": 1, "weight_draws": 1, "bootstrap_draws": 1, "replication": 1}
+    names = ("degree", "edge_motion", "evidence", "overlap", "scale_audit")
+    analyses = dict.fromkeys(names, 1)
+    page = {"report_degree": 1, "report_evidence": 1, "report_networks": 2, "report_overlap": 1}
+    compared = {"compare_connections": 1, "compare_networks": 2}
+    compared |= {"proportion_tests": 1, "proportion_figure": 1}
+    expected = {**fits, **pooled, **draws, **analyses, **compared, **page, "report_index": 1}
+    assert series_study.jobs() == expected
     series_study.edit_config(analysis__top_rois=10, network__estimator__threshold=0.3)
     series_study.edit_config(preproc__clean__band_hz=[0.02, 0.1])
     # The page shows all settings, whether or not they have a part in it.

@@ -1,6 +1,8 @@
 rule degree:
     input:
         networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
+        evidence=rules.evidence.output.degree,
+        counts=rules.evidence.output.counts,
     output:
         degree="results/analysis/degree.tsv",
         top="results/analysis/degree_top.tsv",
@@ -28,6 +30,9 @@ rule degree:
 rule overlap:
     input:
         networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
+        evidence=rules.evidence.output.connections,
+        specific=rules.evidence.output.site_specific,
+        counts=rules.evidence.output.counts,
     output:
         overlap="results/analysis/overlap.tsv",
         site_specific="results/analysis/site_specific.tsv",
@@ -106,12 +111,26 @@ rule edge_motion:
 
 if PLAN.kind == "phantom":
 
-    # The same fit on the phantom's true series, to separate estimation errors from preprocessing
+    # The same fits on the phantom's true series, to separate estimation errors from preprocessing
     # errors.
+    use rule pooled_fit as pooled_fit_true_series with:
+        input:
+            cohort=rules.cohort.output.participants,
+            series=batches_of("phantom_subject"),
+        output:
+            report="results/fit/true_series/pooled_fit.json",
+        log:
+            "logs/pooled_fit_true_series.log",
+        benchmark:
+            "logs/pooled_fit_true_series.benchmark.tsv"
+        message:
+            "Networks: fitting both groups together to the phantom's true series"
+
     use rule fit_networks as fit_networks_true_series with:
         input:
             cohort=rules.cohort.output.participants,
-            series=of_all(rules.phantom_subject.output.series),
+            series=batches_of("phantom_subject"),
+            pooled=rules.pooled_fit_true_series.output.report if JOINT else [],
         output:
             networks=expand(
                 "results/fit/true_series/group-{{group}}_site-{site}_relmat.tsv",
@@ -155,3 +174,37 @@ if PLAN.kind == "phantom":
             "Analysis: agreement with the phantom's true networks"
         script:
             "../../scripts/truth.py"
+
+
+if EVIDENCE.get("published"):
+
+    rule scorecard:
+        input:
+            published=expand(
+                "{folder}/{table}.tsv",
+                folder=EVIDENCE["published"],
+                table=[
+                    "overlapping_connections",
+                    "site_specific_connections",
+                    "connection_degree_top10",
+                ],
+            ),
+            overlap=rules.overlap.output.overlap,
+            site_specific=rules.overlap.output.site_specific,
+            top=rules.degree.output.top,
+        output:
+            table="results/evidence/scorecard.tsv",
+        log:
+            "logs/scorecard.log",
+        benchmark:
+            "logs/scorecard.benchmark.tsv"
+        conda:
+            "../../envs/analysis.yaml"
+        params:
+            groups=PLAN.tables.groups,
+            rois=PLAN.atlas.selected,
+            code=code_of("scorecard"),
+        message:
+            "Evidence: published results that come back"
+        script:
+            "../../scripts/scorecard.py"

@@ -1,7 +1,7 @@
 rule cohort:
     input:
         participants=PLAN.source.participants_table,
-        reports=of_all(PLAN.clean_report),
+        reports=batches_of("clean_timeseries"),
     output:
         participants="results/cohort/participants.tsv",
         flow="results/cohort/flow.tsv",

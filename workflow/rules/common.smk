@@ -29,27 +29,12 @@ wildcard_constraints:
     site="|".join(PLAN.sites),
     group="|".join(PLAN.groups),
     subject="[A-Za-z0-9]+",
+    batch=r"\d+",
 
 
 def code_of(script):
     """Fingerprint of scripts/<script>.py and the package code it uses: editing them reruns the rule."""
     return code_fingerprint(ROOT / "scripts" / f"{script}.py", SRC)
-
-
-def of_all(pattern):
-    """Files of all subjects, as an input function: Snakemake hashes a plain list once per item."""
-    return lambda _: expand(pattern, subject=PLAN.subjects)
-
-
-def by_kind(patterns):
-    """Files by kind of all subjects, or of those at the rule's site, as an input function."""
-
-    def files(wildcards):
-        site = wildcards.get("site")
-        subjects = PLAN.subjects_at(site) if site else PLAN.subjects
-        return {kind: expand(path, subject=subjects) for kind, path in patterns.items()}
-
-    return files
 
 
 def participants_of(wildcards):
@@ -65,3 +50,23 @@ def picture_of(site, kind):
         category="Networks",
         labels={"figure": kind, "site": site, "group": "{group}"},
     )
+
+
+# Draws of one job: starting Python takes as long as ten draws.
+DRAWS_PER_JOB = 50
+
+
+def parts_of(n_draws):
+    """Numbers of the jobs that share the draws."""
+    return range(-(-n_draws // DRAWS_PER_JOB))
+
+
+def draws_of(n_draws, first=1):
+    """Draws of a job, as a function of its number; draw 0, if any, belongs to the first job."""
+
+    def numbers(wildcards):
+        begin = int(wildcards.part) * DRAWS_PER_JOB + 1
+        end = min(begin + DRAWS_PER_JOB, n_draws + 1)
+        return list(range(first if begin == 1 else begin, end))
+
+    return numbers

@@ -1,3 +1,6 @@
+from notears_pfl.analysis.connections import check_published
+from notears_pfl.io.tables import read_table
+
 COMPARISON = config["comparison"]
 DRAWS = list(range(1, COMPARISON["n_draws"] + 1))
 DRAW_SIZES = (COMPARISON["patients_per_site"], COMPARISON["controls_per_site"])
@@ -11,6 +14,17 @@ COMPARISON_SETTINGS = {
     "seed": config["seed"],
     **{f"comparison.{name}": value for name, value in COMPARISON.items()},
 }
+
+# Every run includes the comparison, so a list that does not fit the study is refused before any job.
+try:
+    if workflow.is_main_process and os.path.exists(COMPARISON["connections"]):
+        check_published(
+            read_table(COMPARISON["connections"]),
+            PLAN.atlas.selected,
+            COMPARISON["connections"],
+        )
+except PflError as error:
+    raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
 
 wildcard_constraints:
@@ -124,6 +138,7 @@ rule proportion_tests:
     conda:
         "../../envs/compare.yaml"
     params:
+        participants=PLAN.participants,
         groups=PLAN.tables.groups,
         sites=PLAN.sites,
         presence=COMPARISON["presence"],

@@ -3,6 +3,7 @@ rule federated_networks:
     input:
         cohort=rules.cohort.output.participants,
         series=rules.fit_networks.input.series,
+        pooled=rules.fit_networks.input.pooled,
     output:
         networks=expand(
             "results/federated/group-{group}_site-{site}_relmat.tsv",
@@ -67,6 +68,8 @@ rule federated_agreement:
 use rule degree as federated_degree with:
     input:
         networks=rules.federated_networks.output.networks,
+        evidence=[],
+        counts=[],
     output:
         degree="results/federated/analysis/degree.tsv",
         top="results/federated/analysis/degree_top.tsv",
@@ -80,6 +83,9 @@ use rule degree as federated_degree with:
 use rule overlap as federated_overlap with:
     input:
         networks=rules.federated_networks.output.networks,
+        evidence=[],
+        specific=[],
+        counts=[],
     output:
         overlap="results/federated/analysis/overlap.tsv",
         site_specific="results/federated/analysis/site_specific.tsv",

@@ -26,27 +26,38 @@ if PLAN.kind == "srpbs":
 
     rule srpbs_subject:
         input:
-            unpack(PLAN.source.released),
+            released=source_files(
+                PLAN.source.released_t1w, PLAN.source.released_volumes
+            ),
         output:
-            t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
-            t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
-            bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
-            bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+            "results/batches/srpbs_subject/site-{site}_batch-{batch}.tsv",
         log:
-            "logs/srpbs_subject/sub-{subject}.log",
+            "logs/srpbs_subject/site-{site}_batch-{batch}.log",
         benchmark:
-            "logs/srpbs_subject/sub-{subject}.benchmark.tsv"
+            "logs/srpbs_subject/site-{site}_batch-{batch}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
         conda:
             "../../envs/preproc.yaml"
         threads: 1
         resources:
             mem_mb=1000,
         params:
+            subjects=subjects_of,
+            takes=per_subject(
+                t1w=PLAN.source.released_t1w, volumes=PLAN.source.released_volumes
+            ),
+            makes=per_subject(
+                t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+                t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
+                bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+                bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+            ),
+            each=per_subject(protocol=PLAN.source.released_protocol),
             site=PLAN.protocol,
-            protocol=PLAN.source.released_protocol,
             code=code_of("srpbs_subject"),
         message:
-            "Ingestion: converting sub-{wildcards.subject} of the SRPBS release to BIDS"
+            "Ingestion: converting batch {wildcards.batch} of {wildcards.site} to BIDS"
         script:
             "../../scripts/srpbs_subject.py"
 
@@ -87,14 +98,7 @@ if PLAN.source.makes_bids:
                     "README",
                 ],
             ),
-            t1ws=expand(
-                "results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
-                subject=PLAN.subjects,
-            ),
-            bolds=expand(
-                "results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
-                subject=PLAN.subjects,
-            ),
+            scans=batches_of(PLAN.source.bids_maker),
         output:
             report="results/bids_validation.json",
         log:
@@ -118,13 +122,9 @@ if not PLAN.source.has_images:
         input:
             series=PLAN.source.series.files,
         output:
-            series=expand(
-                f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.tsv",
-                subject=PLAN.subjects,
-            ),
-            reports=expand(
-                f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.json",
-                subject=PLAN.subjects,
+            expand(
+                "results/batches/clean_timeseries/site-{pair[0]}_batch-{pair[1]}.tsv",
+                pair=PLAN.batches,
             ),
         log:
             "logs/ingest_timeseries.log",
@@ -133,7 +133,8 @@ if not PLAN.source.has_images:
         conda:
             "../../envs/analysis.yaml"
         params:
-            participants=PLAN.participants,
+            batches=[*PLAN.batches.values()],
+            makes=clean_files,
             names=PLAN.source.series.names,
             series=PLAN.source.pattern,
             rois=PLAN.atlas.rois,

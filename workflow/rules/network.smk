@@ -1,7 +1,37 @@
+# Whether both groups are fitted with the λ and κ of their pooled fit.
+JOINT = config["network"]["groups"] == "joint"
+
+
+rule pooled_fit:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=batches_of("clean_timeseries"),
+    output:
+        report="results/fit/pooled_fit.json",
+    log:
+        "logs/pooled_fit.log",
+    benchmark:
+        "logs/pooled_fit.benchmark.tsv"
+    conda:
+        "../../envs/analysis.yaml"
+    params:
+        participants=PLAN.participants,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
+        scale=config["network"]["scale"],
+        estimator=config["network"]["estimator"],
+        code=code_of("pooled_fit"),
+    message:
+        "Networks: fitting both groups together"
+    script:
+        "../../scripts/pooled_fit.py"
+
+
 rule fit_networks:
     input:
         cohort=rules.cohort.output.participants,
-        series=of_all(PLAN.clean_series),
+        series=batches_of("clean_timeseries"),
+        pooled=rules.pooled_fit.output.report if JOINT else [],
     output:
         networks=expand(
             "results/fit/group-{{group}}_site-{site}_relmat.tsv", site=PLAN.sites
@@ -30,8 +60,30 @@ rule fit_networks:
         "../../scripts/fit_networks.py"
 
 
-# The same fit on the other scale, for the scale audit.
+# The same fits on the other scale, for the scale audit.
+use rule pooled_fit as pooled_fit_other_scale with:
+    output:
+        report="results/fit/other_scale/pooled_fit.json",
+    log:
+        "logs/pooled_fit_other_scale.log",
+    benchmark:
+        "logs/pooled_fit_other_scale.benchmark.tsv"
+    params:
+        participants=PLAN.participants,
+        sites=PLAN.sites,
+        rois=PLAN.atlas.selected,
+        scale={"subject": "roi", "roi": "subject"}[config["network"]["scale"]],
+        estimator=config["network"]["estimator"],
+        code=code_of("pooled_fit"),
+    message:
+        "Networks: fitting both groups together on the other scale"
+
+
 use rule fit_networks as fit_networks_other_scale with:
+    input:
+        cohort=rules.cohort.output.participants,
+        series=batches_of("clean_timeseries"),
+        pooled=rules.pooled_fit_other_scale.output.report if JOINT else [],
     output:
         networks=expand(
             "results/fit/other_scale/group-{{group}}_site-{site}_relmat.tsv",

@@ -47,33 +47,44 @@ rule phantom_networks:
         "../../scripts/phantom_networks.py"
 
 
+PHANTOM_FILES = {
+    "t1w": "results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
+    "t1w_json": "results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
+    "bold": "results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
+    "bold_json": "results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
+    "brain": "results/phantom/truth/sub-{subject}_desc-brain_mask.nii.gz",
+    "field": "results/phantom/truth/sub-{subject}_from-head_to-MNI152_xfm.nii.gz",
+    "motion": "results/phantom/truth/sub-{subject}_desc-motion_timeseries.tsv",
+    "series": "results/phantom/truth/sub-{subject}_seg-surrogate_timeseries.tsv",
+    "truth": "results/phantom/truth/sub-{subject}_truth.json",
+}
+
+
 rule phantom_subject:
     input:
-        t1w=rules.phantom_template.output.t1w,
-        bold=rules.phantom_template.output.bold,
-        brain=rules.phantom_template.output.brain,
-        labels=rules.phantom_template.output.labels,
-        network=PLAN.true_network,
+        template_t1w=rules.phantom_template.output.t1w,
+        template_bold=rules.phantom_template.output.bold,
+        template_brain=rules.phantom_template.output.brain,
+        template_labels=rules.phantom_template.output.labels,
+        networks=expand(
+            "results/phantom/truth/group-{group}_site-{{site}}_relmat.tsv",
+            group=PLAN.groups,
+        ),
     output:
-        t1w="results/bids/sub-{subject}/anat/sub-{subject}_T1w.nii.gz",
-        t1w_json="results/bids/sub-{subject}/anat/sub-{subject}_T1w.json",
-        bold="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.nii.gz",
-        bold_json="results/bids/sub-{subject}/func/sub-{subject}_task-rest_bold.json",
-        brain="results/phantom/truth/sub-{subject}_desc-brain_mask.nii.gz",
-        field="results/phantom/truth/sub-{subject}_from-head_to-MNI152_xfm.nii.gz",
-        motion="results/phantom/truth/sub-{subject}_desc-motion_timeseries.tsv",
-        series="results/phantom/truth/sub-{subject}_seg-surrogate_timeseries.tsv",
-        truth="results/phantom/truth/sub-{subject}_truth.json",
+        "results/batches/phantom_subject/site-{site}_batch-{batch}.tsv",
     log:
-        "logs/phantom_subject/sub-{subject}.log",
+        "logs/phantom_subject/site-{site}_batch-{batch}.log",
     benchmark:
-        "logs/phantom_subject/sub-{subject}.benchmark.tsv"
+        "logs/phantom_subject/site-{site}_batch-{batch}.benchmark.tsv"
     conda:
         "../../envs/phantom.yaml"
     threads: 1
     resources:
         mem_mb=2000,
     params:
+        subjects=subjects_of,
+        takes=per_subject(network=PLAN.true_network),
+        makes=per_subject(**PHANTOM_FILES),
         site=PLAN.protocol,
         rois=PLAN.atlas.rois,
         spatial_reduction=config["phantom"]["spatial_reduction"],
@@ -84,7 +95,7 @@ rule phantom_subject:
         seed=config["seed"],
         code=code_of("phantom_subject"),
     message:
-        "Phantom: scanning sub-{wildcards.subject}"
+        "Phantom: scanning batch {wildcards.batch} of {wildcards.site}"
     script:
         "../../scripts/phantom_subject.py"
 
@@ -112,15 +123,13 @@ rule phantom_dataset:
         "../../scripts/phantom_dataset.py"
 
 
-FIRST_SUBJECTS = [PLAN.subjects_at(site)[0] for site in PLAN.processed_sites]
-
-
 rule phantom_figure:
     input:
-        t1w=expand(rules.phantom_subject.output.t1w, subject=FIRST_SUBJECTS[0]),
-        bolds=expand(rules.phantom_subject.output.bold, subject=FIRST_SUBJECTS),
+        scans=expand(
+            "results/batches/phantom_subject/site-{site}_batch-1.tsv",
+            site=PLAN.processed_sites,
+        ),
         edges=rules.phantom_networks.output.edges,
-        motion=expand(rules.phantom_subject.output.motion, subject=FIRST_SUBJECTS[0]),
     output:
         png=report(
             "results/phantom/figure_cohort.png",
@@ -143,7 +152,7 @@ rule phantom_figure:
         rois=PLAN.atlas.selected,
         groups=PLAN.groups,
         repetition_time=PLAN.tables.sites["repetition_time"].iloc[0],
-        subject=f"sub-{FIRST_SUBJECTS[0]}",
+        subjects=[f"sub-{PLAN.subjects_at(site)[0]}" for site in PLAN.processed_sites],
         code=code_of("phantom_figure"),
     message:
         "Phantom: figure of the cohort"

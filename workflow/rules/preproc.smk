@@ -38,90 +38,111 @@ rule brain_template:
         "../../scripts/brain_template.py"
 
 
+# What is made of each subject. A run of fMRIPrep has no slices and no files of the T1w image.
+RAW_FILES = {
+    "series": f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
+    "motion": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
+    "confounds": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+    "report": f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
+}
+
+
 # Raw images: a T1w image and a BOLD run.
 if PLAN.source.has_anatomy:
+    ANATOMY_FILES = {
+        "t1w": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
+        "brain": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
+        "tissues": "results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
+        "xfm": "results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
+        "brain_picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-brain_slices.npz",
+        "picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
+        "report": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
+    }
+    FUNCTIONAL_FILES = RAW_FILES | {
+        "picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
+    }
+    # Of these, what the steps on the BOLD run take.
+    FROM_ANATOMY = {
+        "tissues": ANATOMY_FILES["tissues"],
+        "xfm": ANATOMY_FILES["xfm"],
+        "anatomy": ANATOMY_FILES["report"],
+    }
 
     rule anatomical:
         input:
-            t1w=PLAN.source.t1w,
+            raw=raw_files(PLAN.source.t1w),
             template_t1w=rules.brain_template.output.t1w,
             template_tissues=rules.brain_template.output.tissues,
             template_brain=rules.brain_template.output.brain,
             head_t1w=rules.brain_template.output.head_t1w,
             head_depth=rules.brain_template.output.head_depth,
         output:
-            t1w="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
-            brain="results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
-            tissues="results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
-            xfm="results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
-            brain_picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-brain_slices.npz",
-            picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
-            report="results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
+            "results/batches/anatomical/site-{site}_batch-{batch}.tsv",
         log:
-            "logs/anatomical/sub-{subject}.log",
+            "logs/anatomical/site-{site}_batch-{batch}.log",
         benchmark:
-            "logs/anatomical/sub-{subject}.benchmark.tsv"
+            "logs/anatomical/site-{site}_batch-{batch}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
         conda:
             "../../envs/preproc.yaml"
         threads: 1
         resources:
             mem_mb=2500,
         params:
+            subjects=subjects_of,
+            takes=per_subject(t1w=PLAN.source.t1w),
+            makes=per_subject(**ANATOMY_FILES),
             engine={
                 step: config["preproc"]["engine"][step]
                 for step in ("bias", "brain", "tissues", "normalise")
             },
             code=code_of("anatomical"),
         message:
-            "Preprocessing: T1w of sub-{wildcards.subject}"
+            "Preprocessing: T1w of batch {wildcards.batch} of {wildcards.site}"
         script:
             "../../scripts/anatomical.py"
 
     rule functional:
         input:
-            bold=PLAN.source.bold,
-            sidecar=PLAN.source.sidecars,
-            tissues=rules.anatomical.output.tissues,
-            xfm=rules.anatomical.output.xfm,
-            anatomy=rules.anatomical.output.report,
+            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars),
+            anatomical="results/batches/anatomical/site-{site}_batch-{batch}.tsv",
             brain=rules.brain_template.output.brain,
             labels=rules.atlas.output.labels,
             atlas=rules.atlas.output.report,
         output:
-            series=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
-            motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-            confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
-            picture="results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
-            report=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
+            "results/batches/functional/site-{site}_batch-{batch}.tsv",
         log:
-            "logs/functional/sub-{subject}.log",
+            "logs/functional/site-{site}_batch-{batch}.log",
         benchmark:
-            "logs/functional/sub-{subject}.benchmark.tsv"
+            "logs/functional/site-{site}_batch-{batch}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
         conda:
             "../../envs/preproc.yaml"
         threads: 1
         resources:
             mem_mb=2500,
         params:
+            subjects=subjects_of,
+            takes=per_subject(
+                bold=PLAN.source.bold, sidecar=PLAN.source.sidecars, **FROM_ANATOMY
+            ),
+            makes=per_subject(**FUNCTIONAL_FILES),
             preproc=RUN_SETTINGS,
             rois=PLAN.atlas.rois,
             code=code_of("functional"),
         message:
-            "Preprocessing: BOLD of sub-{wildcards.subject}, up to the raw ROI signals"
+            "Preprocessing: BOLD of batch {wildcards.batch} of {wildcards.site}, up to the raw ROI signals"
         script:
             "../../scripts/functional.py"
 
     rule clean_bold:
         input:
-            bold=PLAN.source.bold,
-            sidecar=PLAN.source.sidecars,
-            tissues=rules.anatomical.output.tissues,
-            xfm=rules.anatomical.output.xfm,
-            anatomy=rules.anatomical.output.report,
+            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars),
+            anatomical=batch_with("anatomical"),
+            functional=batch_with("functional"),
             brain=rules.brain_template.output.brain,
-            motion=rules.functional.output.motion,
-            confounds=rules.functional.output.confounds,
-            report=rules.functional.output.report,
         output:
             bold="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.nii.gz",
             report="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.json",
@@ -135,6 +156,15 @@ if PLAN.source.has_anatomy:
         resources:
             mem_mb=2500,
         params:
+            subjects=subjects_of,
+            takes=per_subject(
+                bold=PLAN.source.bold,
+                sidecar=PLAN.source.sidecars,
+                **FROM_ANATOMY,
+                motion=RAW_FILES["motion"],
+                confounds=RAW_FILES["confounds"],
+                report=RAW_FILES["report"],
+            ),
             preproc=RUN_SETTINGS | {"clean": config["preproc"]["clean"]},
             code=code_of("clean_bold"),
         message:
@@ -148,27 +178,33 @@ else:
 
     rule fmriprep_run:
         input:
-            bold=PLAN.source.bold,
-            sidecar=PLAN.source.sidecars,
-            confounds=PLAN.source.confounds,
+            raw=source_files(
+                PLAN.source.bold, PLAN.source.sidecars, PLAN.source.confounds
+            ),
             brain=rules.brain_template.output.brain,
             labels=rules.atlas.output.labels,
             atlas=rules.atlas.output.report,
         output:
-            series=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
-            motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-            confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
-            report=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
+            "results/batches/fmriprep_run/site-{site}_batch-{batch}.tsv",
         log:
-            "logs/fmriprep_run/sub-{subject}.log",
+            "logs/fmriprep_run/site-{site}_batch-{batch}.log",
         benchmark:
-            "logs/fmriprep_run/sub-{subject}.benchmark.tsv"
+            "logs/fmriprep_run/site-{site}_batch-{batch}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
         conda:
             "../../envs/preproc.yaml"
         threads: 1
         resources:
             mem_mb=4000,
         params:
+            subjects=subjects_of,
+            takes=per_subject(
+                bold=PLAN.source.bold,
+                sidecar=PLAN.source.sidecars,
+                confounds=PLAN.source.confounds,
+            ),
+            makes=per_subject(**RAW_FILES),
             preproc={
                 key: config["preproc"][key]
                 for key in ("style", "drop_volumes", "smooth")
@@ -177,32 +213,36 @@ else:
             rois=PLAN.atlas.rois,
             code=code_of("fmriprep_run"),
         message:
-            "Ingestion: fMRIPrep's run of sub-{wildcards.subject}, up to the raw ROI signals"
+            "Ingestion: fMRIPrep's runs of batch {wildcards.batch} of {wildcards.site}, up to the raw ROI signals"
         script:
             "../../scripts/fmriprep_run.py"
 
 
+RAW_MAKER = "functional" if PLAN.source.has_anatomy else "fmriprep_run"
+
+
 rule clean_timeseries:
     input:
-        series=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
-        report=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
-        motion="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-        confounds="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
+        raw=f"results/batches/{RAW_MAKER}/site-{{site}}_batch-{{batch}}.tsv",
     output:
-        series=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.tsv",
-        report=f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-clean_timeseries.json",
+        "results/batches/clean_timeseries/site-{site}_batch-{batch}.tsv",
     log:
-        "logs/clean_timeseries/sub-{subject}.log",
+        "logs/clean_timeseries/site-{site}_batch-{batch}.log",
     benchmark:
-        "logs/clean_timeseries/sub-{subject}.benchmark.tsv"
+        "logs/clean_timeseries/site-{site}_batch-{batch}.benchmark.tsv"
+    wildcard_constraints:
+        site="|".join(PLAN.processed_sites),
     conda:
         "../../envs/preproc.yaml"
     params:
+        subjects=subjects_of,
+        takes=per_subject(**RAW_FILES),
+        makes=per_subject(**CLEAN_FILES),
         preproc={key: config["preproc"][key] for key in ("style", "clean")},
         selected=PLAN.atlas.selected,
         min_coverage=config["rois"]["min_coverage"],
         code=code_of("clean_timeseries"),
     message:
-        "Preprocessing: cleaning the ROI signals of sub-{wildcards.subject}"
+        "Preprocessing: cleaning the ROI signals of batch {wildcards.batch} of {wildcards.site}"
     script:
         "../../scripts/clean_timeseries.py"

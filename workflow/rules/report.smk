@@ -8,35 +8,33 @@ os.environ.setdefault(
     "NOTEARS_PFL_COMMAND", " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 )
 
-# Results of other targets. The page shows those that exist and is rewritten when they change. If
+# Results of another target. The page shows those that exist and is rewritten when they change. If
 # they were inputs, every report would compute them.
 EXTRAS = [
-    COMPARISON["connections"],
-    "results/compare/proportion_tests.tsv",
-    "results/compare/proportion_tests.json",
-    "results/compare/edges.tsv",
-    "results/compare/figure_proportions.png",
-    *expand(rules.compare_networks.output.edges, draw=DRAWS),
     "results/simulate/metrics.json",
     "results/simulate/wins.tsv",
     "results/simulate/cost.tsv",
     *(f"results/simulate/figure_{e}.png" for e in EXPERIMENTS),
 ]
-# Files shown on a subject's page, by kind; those of images only if the study has images.
-SUBJECT_FILES = {"report": PLAN.clean_report, "clean": PLAN.clean_series}
+# Files shown on a subject's page: where each is listed, and as what; those of images only if the
+# study has images.
+SUBJECT_FILES = {
+    "report": ("clean_timeseries", "report"),
+    "clean": ("clean_timeseries", "series"),
+}
 if PLAN.source.has_images:
     SUBJECT_FILES |= {
-        "raw": rules.clean_timeseries.input.series,
-        "motion": rules.clean_timeseries.input.motion,
-        "confounds": rules.clean_timeseries.input.confounds,
+        "raw": (RAW_MAKER, "series"),
+        "motion": (RAW_MAKER, "motion"),
+        "confounds": (RAW_MAKER, "confounds"),
     }
 # Slices of the brain mask and of both registrations.
 SLICES = {}
 if PLAN.source.has_anatomy:
     SLICES = {
-        "brain": rules.anatomical.output.brain_picture,
-        "bold": rules.functional.output.picture,
-        "t1w": rules.anatomical.output.picture,
+        "brain": ("anatomical", "brain_picture"),
+        "bold": ("functional", "picture"),
+        "t1w": ("anatomical", "picture"),
     }
 
 
@@ -196,6 +194,35 @@ rule report_overlap:
         "../../scripts/report_overlap.py"
 
 
+rule report_evidence:
+    input:
+        draws=rules.evidence.output.null_counts,
+        tested=rules.evidence.output.null_connections,
+        replicated=rules.replication.output.edges,
+        connections=rules.evidence.output.connections,
+    output:
+        png=report(
+            "results/report/figures/evidence.png",
+            caption="../report/evidence.rst",
+            category="Findings",
+            labels={"figure": "evidence", "group": "both"},
+        ),
+        svg="results/report/figures/evidence.svg",
+    log:
+        "logs/report_evidence.log",
+    benchmark:
+        "logs/report_evidence.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=PLAN.tables.groups,
+        code=code_of("report_evidence"),
+    message:
+        "Report: findings against chance"
+    script:
+        "../../scripts/report_evidence.py"
+
+
 rule report_degree:
     input:
         degree=rules.degree.output.degree,
@@ -253,7 +280,7 @@ if PLAN.kind == "phantom":
 
 rule report_subjects:
     input:
-        unpack(by_kind(SUBJECT_FILES | SLICES)),
+        unpack(makers_of(SUBJECT_FILES | SLICES)),
         cohort=rules.cohort.output.participants,
         rois=config["rois"]["table"],
     output:
@@ -268,6 +295,7 @@ rule report_subjects:
         "../../envs/report.yaml"
     params:
         participants=participants_of,
+        files=SUBJECT_FILES | SLICES,
         settings={
             "band_hz": (
                 config["preproc"]["clean"]["band_hz"]
@@ -288,7 +316,7 @@ if PLAN.source.has_anatomy:
 
     rule report_contact_sheet:
         input:
-            unpack(by_kind(SLICES)),
+            unpack(makers_of(SLICES)),
             cohort=rules.cohort.output.participants,
         output:
             page="results/report/contact_sheets/site-{site}.html",
@@ -302,6 +330,7 @@ if PLAN.source.has_anatomy:
             "../../envs/report.yaml"
         params:
             participants=participants_of,
+            files=SLICES,
             code=code_of("report_contact_sheet"),
             looks=folder_fingerprint(SRC / "notears_pfl/report/templates"),
         message:
@@ -312,7 +341,7 @@ if PLAN.source.has_anatomy:
 
 rule report_index:
     input:
-        unpack(by_kind(SLICES)),
+        unpack(makers_of(SLICES)),
         cohort=rules.cohort.output.participants,
         flow=rules.cohort.output.flow,
         table_one=rules.cohort.output.table_one,
@@ -330,6 +359,10 @@ rule report_index:
         counts=rules.overlap.output.counts,
         scale_audit=rules.scale_audit.output.table,
         edge_motion=rules.edge_motion.output.table,
+        evidence_connections=rules.evidence.output.connections,
+        evidence_counts=rules.evidence.output.counts,
+        evidence_tested=rules.evidence.output.null_connections,
+        evidence_replication=rules.replication.output.summary,
         truth=rules.truth.output.table if PLAN.kind == "phantom" else [],
         true_networks=(
             rules.phantom_networks.output.networks if PLAN.kind == "phantom" else []
@@ -341,6 +374,7 @@ rule report_index:
             rules.report_overlap.output.png,
             expand(rules.report_networks.output.alone, group=PLAN.groups),
             rules.report_degree.output.png,
+            rules.report_evidence.output.png,
             rules.report_truth.output.png if PLAN.kind == "phantom" else [],
             rules.phantom_figure.output.png if PLAN.kind == "phantom" else [],
         ],
@@ -356,6 +390,14 @@ rule report_index:
             if PLAN.source.has_anatomy
             else []
         ),
+        comparison=[
+            COMPARISON["connections"],
+            rules.proportion_tests.output.tests,
+            rules.proportion_tests.output.record,
+            rules.proportion_tests.output.edges,
+            rules.proportion_figure.output.png,
+            expand(rules.compare_networks.output.edges, draw=DRAWS),
+        ],
         study=[
             config["sites"],
             config["rois"]["table"],
@@ -381,6 +423,7 @@ rule report_index:
         groups=PLAN.tables.groups,
         sites=PLAN.sites,
         participants=PLAN.participants,
+        files=SLICES,
         extras={path: file_digest(path) for path in EXTRAS if Path(path).is_file()},
         settings={
             "comparison": COMPARISON_SETTINGS,

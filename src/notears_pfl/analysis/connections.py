@@ -30,6 +30,21 @@ def connections_to_test(
     DataFrame
         ``source`` (``published`` or ``overlap``), ``from``, ``to`` and ``found_in``.
     """
+    check_published(published, rois, name)
+    table = pd.concat(
+        [published[["from", "to"]].assign(source=PUBLISHED), overlap.assign(source=OVERLAP)],
+        ignore_index=True,
+    )
+    if not len(table):
+        msg = (
+            f"{name} is empty and no connection is shared by all sites. List a connection to test."
+        )
+        raise TableError(msg)
+    return table.reindex(columns=["source", "from", "to", "found_in"])
+
+
+def check_published(published: pd.DataFrame, rois: Sequence[str], name: str) -> None:
+    """Reject a list of connections without its columns, or with regions outside the networks."""
     missing = [column for column in ("from", "to") if column not in published]
     if missing:
         msg = f"{name}: columns 'from' and 'to' are needed, {missing} are missing. Add them."
@@ -42,13 +57,3 @@ def connections_to_test(
                 "regions. Select it in the ROI table, or remove the row."
             )
             raise TableError(msg)
-    table = pd.concat(
-        [published[["from", "to"]].assign(source=PUBLISHED), overlap.assign(source=OVERLAP)],
-        ignore_index=True,
-    )
-    if not len(table):
-        msg = (
-            f"{name} is empty and no connection is shared by all sites. List a connection to test."
-        )
-        raise TableError(msg)
-    return table.reindex(columns=["source", "from", "to", "found_in"])

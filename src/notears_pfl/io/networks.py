@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import TableError
-from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import read_relmat, read_table, write_table
 from notears_pfl.version import __version__
 
@@ -23,22 +23,23 @@ NETWORK_NAME = re.compile(r"group-(?P<group>[A-Za-z0-9]+)_site-(?P<site>[A-Za-z0
 
 
 def read_discovery_series(
-    cohort: pd.DataFrame, group: str, paths: Mapping[str, str], rois: Sequence[str]
+    cohort: pd.DataFrame, group: str | None, paths: Mapping[str, str], rois: Sequence[str]
 ) -> dict[str, dict[str, pd.DataFrame]]:
-    """Read the series of a group's discovery subjects: by site, then by subject.
+    """Read the series of discovery subjects, of a group or all: by site, then by subject.
 
     Parameters
     ----------
     cohort : DataFrame
         ``participant_id``, ``site``, ``group`` and ``split``.
-    group : str
-        Whose series to read.
+    group : str or None
+        Whose series to read; None for both groups.
     paths : mapping of str to str
         Table of each participant.
     rois : sequence of str
         Columns to keep.
     """
-    members = cohort[(cohort["group"] == group) & (cohort["split"] == "discovery")]
+    members = cohort[cohort["split"] == "discovery"]
+    members = members if group is None else members[members["group"] == group]
     return {
         str(site): read_subjects(rows["participant_id"], paths, rois)
         for site, rows in members.groupby("site", sort=False)
@@ -102,8 +103,10 @@ class Fitted(Protocol):
     weights_: np.ndarray
     standard_errors_: np.ndarray
     probability_: np.ndarray
+    penalised_weights_: np.ndarray
     direction_support_: np.ndarray
     ties_: np.ndarray
+    untied_: np.ndarray
     doubts_: list[str]
     parameters_: Any
     site_parameters_: Any
@@ -112,6 +115,8 @@ class Fitted(Protocol):
     candidates_: Any
     n_rounds_: int
     history_: Any
+    order_: np.ndarray
+    adjacency_: np.ndarray
 
     def get_params(self) -> Mapping[str, Any]:
         """Give the settings of the fit."""
@@ -173,20 +178,85 @@ def write_fit(
             "Site": site,
             "Parameters": fit.site_parameters_[k],
             "Ties": fit.ties_[k],
+            "OwnOrder": fit.untied_[k],
             "UnclearDirections": int(unclear[k].sum()),
             **own,
         }
         write_network(fit.weights_[k], rois, plain(sidecar), path)
     course = {"Candidates": fit.candidates_, "Rounds": fit.n_rounds_, "History": fit.history_}
-    content = plain({**record, **course, **(details or {})})
+    start = start_record(fit, rois, list(sites))
+    content = plain({**record, **course, **start, **(details or {})})
     write_json(content, Path(folder) / f"group-{group}_fit.json")
+
+
+def write_pooled_fit(
+    fit: Fitted, rois: Sequence[str], sites: Mapping[str, Mapping[str, Any]], path: str | Path,
+    *, scale: str,
+) -> None:  # fmt: skip
+    """Write the record of a fit of both groups together, with what draws need to start from it."""
+    record = {
+        "Group": "both",
+        "Scale": scale,
+        "SiteOrder": list(sites),
+        "Sites": sites,
+        "Settings": fit.get_params(),
+        "Parameters": fit.parameters_,
+        "Converged": fit.converged_,
+        "Certificate": fit.certificate_,
+        "Doubts": fit.doubts_,
+        "Candidates": fit.candidates_,
+        **start_record(fit, rois, list(sites)),
+    }
+    write_json(plain(record), path)
+
+
+def start_record(fit: Fitted, rois: Sequence[str], sites: Sequence[str]) -> dict[str, Any]:
+    """Orders of the ROIs, causes first, and edges of every site, by name."""
+    names = np.array(rois, dtype=object)
+    orders = {site: names[own].tolist() for site, own in zip(sites, fit.order_, strict=True)}
+    edges = {
+        site: [[rois[i], rois[j]] for i, j in np.argwhere(own)]
+        for site, own in zip(sites, fit.adjacency_, strict=True)
+    }
+    return {"Orders": orders, "Edges": edges}
+
+
+def read_start(
+    path: str | Path, rois: Sequence[str], sites: Sequence[str]
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """Read settings of a fit, its orders (K, d) and its edges (K, d, d), by the names of ROIs."""
+    record = read_sidecar(path)
+    place = {roi: i for i, roi in enumerate(rois)}
+    missing = [site for site in sites if set(record["Orders"].get(site, ())) != set(rois)]
+    if missing:
+        msg = (
+            f"{path}: the orders of the ROIs at {', '.join(missing)} do not have the "
+            f"{len(rois)} selected ROIs. Run rule fit_networks again."
+        )
+        raise TableError(msg)
+    orders = np.array([[place[roi] for roi in record["Orders"][site]] for site in sites])
+    adjacency = np.zeros((len(sites), len(rois), len(rois)), dtype=bool)
+    for k, site in enumerate(sites):
+        for source, target in record["Edges"][site]:
+            adjacency[k, place[source], place[target]] = True
+    return dict(record["Settings"]), orders, adjacency
+
+
+def with_parameters(estimator: Mapping[str, Any], pooled: str | Path | None) -> dict[str, Any]:
+    """Return settings with λ1, λ2 and κ of the pooled fit on record; without one, as they are."""
+    if not pooled:
+        return dict(estimator)
+    chosen = read_sidecar(pooled)["Parameters"]
+    return {**estimator, **{name: chosen[name] for name in ("lambda1", "lambda2", "kappa")}}
 
 
 def edge_details(fit: Fitted, rois: Sequence[str], sites: Sequence[str]) -> pd.DataFrame:
     """Return one row per edge and site.
 
     Columns ``site``, ``from``, ``to``, ``weight``, ``standard_error``, ``probability`` (that the
-    edge exists and exceeds the threshold), ``direction_support`` (near ½ where it is unclear).
+    edge exists and exceeds the threshold), ``direction_support`` (near ½ where it is unclear),
+    ``penalised_weight``: to rank edges by, because it draws on all sites and so repeats better in
+    other subjects than ``weight``, which is unbiased.
     """
     k, i, j = np.nonzero(fit.weights_)
     names = np.array(rois, dtype=object)
@@ -199,6 +269,7 @@ def edge_details(fit: Fitted, rois: Sequence[str], sites: Sequence[str]) -> pd.D
             "standard_error": fit.standard_errors_[k, i, j],
             "probability": fit.probability_[k, i, j],
             "direction_support": fit.direction_support_[k, i, j],
+            "penalised_weight": fit.penalised_weights_[k, i, j],
         }
     )
 

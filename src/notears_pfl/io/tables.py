@@ -60,6 +60,11 @@ def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
     return table.assign(**_text(content, path)[named]) if named else table
 
 
+def read_if_given(path: str | Path | Sequence[str]) -> pd.DataFrame | None:
+    """Read a table; None where a rule has no such input."""
+    return read_table(str(path)) if path else None
+
+
 def read_columns(path: str | Path, separator: str) -> pd.DataFrame:
     """Read columns of numbers under their names, whatever these are."""
     return _parsed(table_text(path, separator), path, separator, na_values=["n/a"])

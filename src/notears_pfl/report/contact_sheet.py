@@ -1,6 +1,6 @@
 """Contact sheets: small pictures of every subject of a site, those to look at first."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -24,15 +24,6 @@ STANDINGS = {
 MOST_SHOWN = 12
 
 Files = Mapping[str, Mapping[str, str]]
-
-
-def files_of(participants: Sequence[str], files: Mapping[str, Sequence[str]]) -> Files:
-    """Files of each participant by kind, from lists in the order of the participants."""
-    rows = zip(*files.values(), strict=True)
-    return {
-        participant: dict(zip(files, paths, strict=True))
-        for participant, paths in zip(participants, rows, strict=True)
-    }
 
 
 def standing(subject: pd.Series) -> str:

@@ -4,14 +4,16 @@ import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
+from PIL import Image
 
 # Okabe and Ito's palette, distinguishable with all common types of colour blindness.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -44,29 +46,40 @@ def lobe_colours(lobes: Iterable[str]) -> dict[str, str]:
     return {lobe: LOBES[i % len(LOBES)] for i, lobe in enumerate(dict.fromkeys(lobes))}
 
 
-def save_figure(figure: Figure, *paths: str | Path | IO[bytes]) -> None:
-    """Write ``figure`` in the format of each path's suffix, without a time stamp.
-
-    PNG if the path is a buffer.
-    """
+def save_figure(figure: Figure, *paths: str | Path) -> None:
+    """Write ``figure`` in the format of each path's suffix, without a time stamp."""
     with mpl.rc_context(RC):
-        engine = figure.get_layout_engine()
-        if isinstance(engine, ConstrainedLayoutEngine):
-            engine.execute(figure)
-            figure.set_layout_engine("none")
-        # The last digits of the layout solver vary from run to run.
-        for axes in figure.axes:
-            left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
-            axes.set_position((left, bottom, width, height))
-        figure.set_dpi(RC["savefig.dpi"])
+        _lay_out(figure)
         # Figure.savefig would draw the figure a second time for the layout.
         for path in paths:
-            if isinstance(path, str | Path) and Path(path).suffix == ".svg":
+            if Path(path).suffix == ".svg":
                 buffer = io.StringIO()
                 FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
                 Path(path).write_text(_name_in_order(buffer.getvalue()), encoding="utf-8")
             else:
                 FigureCanvasAgg(figure).print_png(path)
+
+
+def draw_image(figure: Figure) -> Image.Image:
+    """Draw ``figure`` as an image in memory, with the pixels of the PNG."""
+    with mpl.rc_context(RC):
+        _lay_out(figure)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        return Image.fromarray(np.asarray(canvas.buffer_rgba()))
+
+
+def _lay_out(figure: Figure) -> None:
+    """Set the places of all axes and the resolution."""
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    # The last digits of the layout solver vary from run to run.
+    for axes in figure.axes:
+        left, bottom, width, height = (round(x, 6) for x in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+    figure.set_dpi(RC["savefig.dpi"])
 
 
 def _name_in_order(svg: str) -> str:

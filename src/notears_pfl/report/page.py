@@ -25,10 +25,17 @@ def embed_picture(
     With a ``quality`` up to 100 it is lossy, for pictures of images.
     """
     with Image.open(png) as image:
-        width, height = image.size
-        coded = io.BytesIO()
-        lossless = quality is None
-        image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 40, method=1)
+        return embed_image(image, name, caption, quality)
+
+
+def embed_image(
+    image: Image.Image, name: str, caption: Caption, quality: int | None = None
+) -> Picture:
+    """Embed an image like :func:`embed_picture`."""
+    width, height = image.size
+    coded = io.BytesIO()
+    lossless = quality is None
+    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 40, method=1)
     source = "data:image/webp;base64," + base64.b64encode(coded.getvalue()).decode("ascii")
     return Picture(name, caption, source, width, height)
 

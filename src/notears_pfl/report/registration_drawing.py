@@ -75,20 +75,36 @@ def overlay(slices: Slices, plane: str, k: int, thickness: int = 1) -> NDArray[n
 
 
 def registration_figure(slices: Slices) -> Figure:
-    """Draw all slices with outlines, large enough to follow an outline; the legend comes last."""
+    """Draw all slices with outlines, large enough to follow an outline; the legend comes last.
+
+    All slices share one pair of axes without a layout to solve: ten of them take half of the time
+    of a subject's page.
+    """
     shown = [(plane, k) for plane in PLANES for k in range(len(slices[plane]))]
-    with mpl.rc_context(RC):
+    drawn = [overlay(slices, plane, k) for plane, k in shown]
+    n_columns = len(shown) // 2 + 1
+    height, width = (max(image.shape[axis] for image in drawn) for axis in (0, 1))
+    # Room above each slice for its position, and between slices.
+    row, column = 1.12 * height, 1.03 * width
+    with mpl.rc_context(RC | {"figure.constrained_layout.use": False}):
         figure = Figure(figsize=(9, 3.9))
-        axes = figure.subplots(2, len(shown) // 2 + 1).ravel()
-        for axis in axes:
-            axis.set_axis_off()
-            axis.set_anchor("N")
-        for axis, (plane, k) in zip(axes, shown, strict=False):
-            axis.imshow(overlay(slices, plane, k))
+        axis = figure.add_axes((0.01, 0.01, 0.98, 0.98))
+        axis.set_axis_off()
+        for place, (image, (plane, k)) in enumerate(zip(drawn, shown, strict=True)):
+            top, left = (place // n_columns) * row, (place % n_columns) * column
+            middle, half = left + column / 2, image.shape[1] / 2
+            axis.imshow(image, extent=(middle - half, middle + half, top + len(image), top))
             where = slices[f"{plane}_mm"][k]
-            axis.set_title(f"{'zyx'[PLANES.index(plane)]} = {where:.0f}", fontsize=7)
+            name = f"{'zyx'[PLANES.index(plane)]} = {where:.0f}"
+            axis.text(middle, top - 0.015 * height, name, fontsize=7, ha="center", va="bottom")
+        axis.set_xlim(0, n_columns * column)
+        axis.set_ylim(2 * row - 0.1 * height, -0.12 * height)
         handles = [mpl.patches.Patch(color=colour, label=name) for colour, name in OUTLINES]
-        axes[-1].legend(handles=handles, loc="center", fontsize=8)
+        last = ((n_columns - 0.5) * column, row + height / 2)
+        axis.legend(
+            handles=handles, loc="center", bbox_to_anchor=last, bbox_transform=axis.transData,
+            fontsize=8,
+        )  # fmt: skip
     return figure
 
 

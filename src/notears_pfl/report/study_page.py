@@ -9,17 +9,24 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
+from notears_pfl.io.batches import ListedFiles, listed_files
 from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.contact_sheet import files_of, read_set_aside
+from notears_pfl.report.contact_sheet import read_set_aside
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture, index_page
 from notears_pfl.report.page_parts import Caption, Picture, SetAside
-from notears_pfl.report.registration_drawing import REGISTRATIONS
-from notears_pfl.report.sections import method_comparison, nodes, phantom_truth, subject_quality
+from notears_pfl.report.sections import (
+    certainty,
+    method_comparison,
+    nodes,
+    phantom_truth,
+    subject_quality,
+)
+from notears_pfl.report.sections.certainty import certainty_section
 from notears_pfl.report.sections.cohort_flow import cohort_captions, cohort_section
 from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.limits import limits_section
@@ -34,7 +41,8 @@ from notears_pfl.report.sections.subject_quality import quality_section
 
 TABLES = (
     "cohort", "flow", "table_one", "degree", "degree_top", "degree_totals", "overlap",
-    "site_specific", "counts", "scale_audit", "edge_motion",
+    "site_specific", "counts", "scale_audit", "edge_motion", "evidence_connections",
+    "evidence_counts", "evidence_tested", "evidence_replication",
 )  # fmt: skip
 BENCHMARK = ".benchmark.tsv"
 CAPTIONS = {"page": Caption("The whole report", "The whole report on one page that works offline.")}
@@ -91,6 +99,7 @@ def read_findings(inputs: Any, params: Any) -> Findings:
     # Sidecars name their group and site: the files may come in any order.
     found = [read_sidecar(Path(path).with_suffix(".json")) for path in inputs.networks]
     sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
+    reports = ListedFiles(inputs.reports, "report", params.participants)
     names = [*TABLES, *(["truth"] if inputs.get("truth") else [])]
     return Findings(
         kind=params.config["source"]["kind"],
@@ -102,7 +111,7 @@ def read_findings(inputs: Any, params: Any) -> Findings:
         other_scale=read_networks(inputs.other_scale, group_sites),
         fits={fit["Group"]: fit for fit in map(read_sidecar, inputs.fits)},
         sidecars={key: sidecars[key] for key in group_sites},
-        reports=dict(zip(params.participants, map(read_sidecar, inputs.reports), strict=True)),
+        reports={name: read_sidecar(path) for name, path in reports.items()},
         config=json.loads(json.dumps(params.config)),
         true_networks=(
             read_networks(inputs.true_networks, group_sites) if inputs.get("true_networks") else {}
@@ -181,6 +190,7 @@ def figure_captions(findings: Findings) -> dict[str, Caption]:
     """Fill the captions of all figures, by figure name."""
     captions = (
         nodes.CAPTIONS
+        | certainty.CAPTIONS
         | method_comparison.CAPTIONS
         | phantom_truth.CAPTIONS
         | subject_quality.CAPTIONS
@@ -213,7 +223,7 @@ def read_shown_subjects(inputs: Any, params: Any, findings: Findings) -> SetAsid
     """Read the pictures of subjects that were set aside; None if no images were preprocessed."""
     if not inputs.get("sheets"):
         return None
-    files = files_of(params.participants, {kind: inputs[kind] for kind in REGISTRATIONS})
+    files = listed_files(inputs, params.files, params.participants)
     return read_set_aside(findings.cohort, files, inputs.sheets)
 
 
@@ -238,6 +248,7 @@ def study_page(
         quality_section(findings, pictures, set_aside),
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
+        certainty_section(findings, pictures),
         comparison_section(
             extras.proportion_tests, findings.groups, pictures, extras.outdated.get("comparison")
         ),

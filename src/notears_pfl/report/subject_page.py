@@ -1,6 +1,5 @@
 """The page of one subject: quality measures, figures of its data, and what was done to them."""
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,10 +22,10 @@ from notears_pfl.report.figure_style import (
     ORANGE,
     RC,
     VERMILION,
+    draw_image,
     lobe_colours,
-    save_figure,
 )
-from notears_pfl.report.page import embed_picture, render
+from notears_pfl.report.page import embed_image, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
 from notears_pfl.report.registration_drawing import REGISTRATIONS, registration_figure
 from notears_pfl.report.sections.subject_quality import FIGURES
@@ -184,9 +183,7 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
 
 
 def _picture(figure: Figure, alt: str, caption: str, quality: int | None = None) -> Picture:
-    buffer = io.BytesIO()
-    save_figure(figure, buffer)
-    return embed_picture(buffer, "", Caption(alt, caption), quality)
+    return embed_image(draw_image(figure), "", Caption(alt, caption), quality)
 
 
 def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) -> Figure:

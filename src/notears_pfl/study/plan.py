@@ -58,12 +58,14 @@ class Atlas:
 class Plan:
     """A study as the rules see it.
 
-    Methods that take ``wildcards`` are input functions and parameters of Snakemake rules.
+    Methods that take ``wildcards`` are input functions and parameters of Snakemake rules; those
+    that take a ``subject``, without ``sub-``, give its files.
     """
 
     tables: StudyTables
     source: Source
     atlas: Atlas
+    subjects_per_job: int
 
     @property
     def kind(self) -> str:
@@ -116,14 +118,33 @@ class Plan:
         return self.clean_series.replace(".tsv", ".json")
 
     def protocol(self, wildcards: Wildcards) -> Mapping[str, Any]:
-        """Protocol of a subject's site: its row in the sites table, without phantom counts."""
-        site, _ = self._sites_and_groups[wildcards.subject]
-        return self._protocols[site]
+        """Protocol of a site: its row in the sites table, without phantom counts."""
+        return self._protocols[wildcards.site]
 
-    def true_network(self, wildcards: Wildcards) -> str:
+    def true_network(self, subject: str) -> str:
         """Path of the true network of a phantom subject, that of its group and site."""
-        site, group = self._sites_and_groups[wildcards.subject]
+        site, group = self._sites_and_groups[subject]
         return f"results/phantom/truth/group-{group}_site-{site}_relmat.tsv"
+
+    @cached_property
+    def batches(self) -> dict[tuple[str, str], list[str]]:
+        """Subjects of each batch by site and number: those that one job works on."""
+        n, by_site = self.subjects_per_job, dict[str, list[str]]()
+        for subject, (site, _) in self._sites_and_groups.items():
+            by_site.setdefault(site, []).append(subject)
+        return {
+            (site, str(start // n + 1)): subjects[start : start + n]
+            for site, subjects in by_site.items()
+            for start in range(0, len(subjects), n)
+        }
+
+    def batch_of(self, subject: str) -> tuple[str, str]:
+        """Site and number of the batch that a subject is in."""
+        return self._batch_of[subject]
+
+    @cached_property
+    def _batch_of(self) -> dict[str, tuple[str, str]]:
+        return {who: batch for batch, subjects in self.batches.items() for who in subjects}
 
     def subjects_at(self, site: str) -> list[str]:
         """Subjects at a site, without ``sub-``, in the order of the participants table."""
@@ -166,7 +187,8 @@ def plan_study(
     source = read_source(config, tables, name, known)
     if is_main and isinstance(source, Enrolled):
         write_json(source.header_problems, record)
-    return Plan(tables, source, _atlas(config["rois"]["atlas"], source, tables.rois))
+    atlas = _atlas(config["rois"]["atlas"], source, tables.rois)
+    return Plan(tables, source, atlas, config["subjects_per_job"])
 
 
 def _atlas(setting: str, source: Source, table: pd.DataFrame) -> Atlas:

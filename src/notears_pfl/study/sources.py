@@ -28,7 +28,7 @@ from notears_pfl.study.timeseries import SeriesStudy, read_series_study
 Config = Mapping[str, Any]
 # Problems of images whose headers have been read, by path.
 Known = Mapping[str, Sequence[str]]
-# Snakemake's wildcards in a rule that processes one subject.
+# Snakemake's wildcards.
 Wildcards = Any
 SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
 
@@ -37,7 +37,7 @@ SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
 class Source:
     """The subjects of a study and their files.
 
-    Methods that take ``wildcards`` are input functions of Snakemake rules.
+    Methods that take a ``subject``, without ``sub-``, give its files.
 
     Parameters
     ----------
@@ -61,26 +61,32 @@ class Source:
     columns: Mapping[str, str]
 
     kind: ClassVar[str]
-    # Whether the workflow enrols subjects, extracts series from images, processes T1w images (if
-    # not, runs are in MNI space and have a table of confounds), and writes raw BIDS.
+    # Whether the workflow enrols subjects, extracts series from images, and processes T1w images
+    # (if not, runs are in MNI space and have a table of confounds).
     is_enrolled: ClassVar[bool] = False
     has_images: ClassVar[bool] = True
     has_anatomy: ClassVar[bool] = True
-    makes_bids: ClassVar[bool] = False
+    # The rule that writes raw BIDS, if the workflow does.
+    bids_maker: ClassVar[str] = ""
 
-    def t1w(self, wildcards: Wildcards) -> str:
+    @property
+    def makes_bids(self) -> bool:
+        """Whether the workflow writes raw BIDS."""
+        return bool(self.bids_maker)
+
+    def t1w(self, subject: str) -> str:
         """Raw T1w image of a subject, in the BIDS dataset that the workflow writes."""
-        name = f"sub-{wildcards.subject}"
+        name = f"sub-{subject}"
         return f"results/bids/{name}/anat/{name}_T1w.nii.gz"
 
-    def bold(self, wildcards: Wildcards) -> str:
+    def bold(self, subject: str) -> str:
         """BOLD run of a subject, in the BIDS dataset that the workflow writes."""
-        name = f"sub-{wildcards.subject}"
+        name = f"sub-{subject}"
         return f"results/bids/{name}/func/{name}_task-rest_bold.nii.gz"
 
-    def sidecars(self, wildcards: Wildcards) -> list[str]:
+    def sidecars(self, subject: str) -> list[str]:
         """Sidecars of the BOLD run, general to specific; later files override earlier ones."""
-        name = f"sub-{wildcards.subject}"
+        name = f"sub-{subject}"
         return [f"results/bids/{name}/func/{name}_task-rest_bold.json"]
 
 
@@ -89,7 +95,7 @@ class Phantom(Source):
     """The built-in cohort with known networks."""
 
     kind: ClassVar[str] = "phantom"
-    makes_bids: ClassVar[bool] = True
+    bids_maker: ClassVar[str] = "phantom_subject"
 
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "Phantom":
@@ -160,9 +166,9 @@ class Enrolled(Source):
         """Find the subjects and their scans."""
         raise NotImplementedError
 
-    def scan(self, wildcards: Wildcards) -> Scan:
+    def scan(self, subject: str) -> Scan:
         """Scan of a subject in the source."""
-        return self.enrolment.scans[f"sub-{wildcards.subject}"]
+        return self.enrolment.scans[f"sub-{subject}"]
 
 
 @dataclass(frozen=True)
@@ -176,17 +182,17 @@ class RawBids(Enrolled):
         """Find the subjects of the datasets and their raw scans."""
         return enrol_datasets(config["source"], tables.groups, headers, find_raw_scan)
 
-    def t1w(self, wildcards: Wildcards) -> str:
+    def t1w(self, subject: str) -> str:
         """T1w image of a subject in the dataset."""
-        return str(self.scan(wildcards).t1w)
+        return str(self.scan(subject).t1w)
 
-    def bold(self, wildcards: Wildcards) -> str:
+    def bold(self, subject: str) -> str:
         """BOLD run of a subject in the dataset."""
-        return self.scan(wildcards).bold
+        return self.scan(subject).bold
 
-    def sidecars(self, wildcards: Wildcards) -> list[str]:
+    def sidecars(self, subject: str) -> list[str]:
         """Sidecars of the run, from the dataset's root to the run's folder."""
-        return list(self.scan(wildcards).sidecars)
+        return list(self.scan(subject).sidecars)
 
 
 @dataclass(frozen=True)
@@ -201,9 +207,9 @@ class FMRIPrep(RawBids):
         """Find the subjects of the derivatives and their runs in MNI space."""
         return enrol_datasets(config["source"], tables.groups, headers, find_normalised_scan)
 
-    def confounds(self, wildcards: Wildcards) -> str:
+    def confounds(self, subject: str) -> str:
         """Table of confounds beside the run."""
-        return str(self.scan(wildcards).confounds)
+        return str(self.scan(subject).confounds)
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,7 @@ class SrpbsRelease(Enrolled):
     """The SRPBS release as it is on disk, converted to BIDS here."""
 
     kind: ClassVar[str] = "srpbs"
-    makes_bids: ClassVar[bool] = True
+    bids_maker: ClassVar[str] = "srpbs_subject"
 
     @classmethod
     def enrol(cls, config: Config, tables: StudyTables, headers: HeaderChecks) -> Enrolment:
@@ -220,14 +226,17 @@ class SrpbsRelease(Enrolled):
             config["source"], tables.sites, config["sites"], tables.groups, headers
         )
 
-    def released(self, wildcards: Wildcards) -> dict[str, str]:
-        """Files of a subject in the release: the T1w image, and the folder of the BOLD volumes."""
-        scan = self.scan(wildcards)
-        return {"t1w": str(scan.t1w), "volumes": scan.bold}
+    def released_t1w(self, subject: str) -> str:
+        """T1w image of a subject in the release."""
+        return str(self.scan(subject).t1w)
 
-    def released_protocol(self, wildcards: Wildcards) -> Mapping[str, float]:
+    def released_volumes(self, subject: str) -> str:
+        """Folder of a subject's BOLD volumes in the release."""
+        return self.scan(subject).bold
+
+    def released_protocol(self, subject: str) -> Mapping[str, float]:
         """Sidecar fields of a subject's run, from the release's table of protocols."""
-        return self.scan(wildcards).metadata
+        return self.scan(subject).metadata
 
 
 SOURCES: dict[str, type[Phantom | RoiSeries | Enrolled]] = {

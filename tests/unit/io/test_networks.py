@@ -13,8 +13,11 @@ from notears_pfl.io.networks import (
     plain,
     read_discovery_series,
     read_networks,
+    read_start,
+    with_parameters,
     write_fit,
     write_network,
+    write_pooled_fit,
 )
 from notears_pfl.io.tables import write_table
 
@@ -121,3 +124,38 @@ def test_plain_makes_json_of_arrays_and_turns_nan_into_null():
     assert plain({"a": np.array([1.0, np.nan]), "b": (np.int64(2), "x"), 3: float("inf")}) == {
         "a": [1.0, None], "b": [2, "x"], "3": None,
     }  # fmt: skip
+
+
+def test_draws_start_where_a_written_fit_ended(tmp_path, rng):
+    x = rng.normal(size=(300, 3))
+    x[:, 2] += 0.8 * x[:, 0]
+    fit = NotearsPFL(kappa=0.5).fit([x, x[::2]])
+    rois, sites = ["INS.R", "ACG.R", "PCG.L"], ["COI", "KUT"]
+    write_pooled_fit(fit, rois, {"COI": {}, "KUT": {}}, tmp_path / "fit.json", scale="subject")
+
+    # Another order of ROIs and sites than that of the fit.
+    settings, orders, adjacency = read_start(tmp_path / "fit.json", rois[::-1], sites[::-1])
+
+    assert settings == fit.get_params()
+    assert (2 - orders[::-1]).tolist() == fit.order_.tolist()
+    np.testing.assert_array_equal(adjacency[::-1, ::-1, ::-1], fit.adjacency_)
+
+
+def test_the_pooled_parameters_replace_automatic_ones(tmp_path, rng):
+    fit = NotearsPFL(kappa=0.5).fit([rng.normal(size=(50, 2))] * 2)
+    write_pooled_fit(fit, ROIS, {"COI": {}, "KUT": {}}, tmp_path / "fit.json", scale="subject")
+
+    fixed = with_parameters({"kappa": "auto", "threshold": 0.2}, tmp_path / "fit.json")
+
+    assert fixed["kappa"] == 0.5
+    assert fixed["lambda2"] == fit.parameters_.lambda2
+    assert fixed["threshold"] == 0.2
+    assert with_parameters({"kappa": "auto"}, []) == {"kappa": "auto"}
+
+
+def test_a_start_with_other_rois_is_refused(tmp_path, rng):
+    fit = NotearsPFL(kappa=0.5).fit([rng.normal(size=(50, 2))] * 2)
+    write_pooled_fit(fit, ROIS, {"COI": {}, "KUT": {}}, tmp_path / "fit.json", scale="subject")
+
+    with pytest.raises(TableError, match="the orders of the ROIs at COI do not have"):
+        read_start(tmp_path / "fit.json", ["INS.R", "PCG.L"], ["COI"])

@@ -9,7 +9,6 @@ from markupsafe import escape
 from notears_pfl.report.contact_sheet import (
     MOST_SHOWN,
     contact_sheet,
-    files_of,
     read_set_aside,
     standing,
 )
@@ -157,11 +156,3 @@ def test_a_study_in_which_no_one_was_set_aside_says_so(cohort, tmp_path):
 
     assert "No subject failed or was excluded by a quality limit." in text
     assert "contact_sheets/site-COI.html" in text
-
-
-def test_files_go_to_their_participants():
-    files = files_of(["sub-1", "sub-2"], {"brain": ["a1", "a2"], "bold": ["b1", "b2"]})
-
-    assert files == {"sub-1": {"brain": "a1", "bold": "b1"}, "sub-2": {"brain": "a2", "bold": "b2"}}
-    with pytest.raises(ValueError, match="shorter"):
-        files_of(["sub-1", "sub-2"], {"brain": ["a1"], "bold": ["b1"]})

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from notears_pfl.report.figure_style import draw_image, save_figure
 from notears_pfl.report.page_parts import Caption
 from notears_pfl.report.registration_drawing import (
     OUTLINES,
@@ -59,6 +60,27 @@ def test_a_figure_shows_every_slice_with_its_position():
         for where in (-9, 0, 9):
             assert f"{axis} = {where}" in text
     assert "outline of the brain" in text
+
+
+def test_an_image_in_memory_has_the_pixels_of_the_file(tmp_path):
+    save_figure(registration_figure(toy_slices()), tmp_path / "figure.png")
+
+    drawn = draw_image(registration_figure(toy_slices()))
+
+    with Image.open(tmp_path / "figure.png") as saved:
+        np.testing.assert_array_equal(np.asarray(drawn), np.asarray(saved))
+
+
+def test_slices_of_a_figure_do_not_overlap_and_keep_their_shape():
+    (axis,) = registration_figure(toy_slices()).axes
+
+    frames = [image.get_extent() for image in axis.images]
+    for image, (left, right, bottom, top) in zip(axis.images, frames, strict=True):
+        assert image.get_array().shape[:2] == pytest.approx((bottom - top, right - left))
+    for i, (left, right, bottom, top) in enumerate(frames):
+        for other in frames[:i]:
+            beside = right <= other[0] or left >= other[1]
+            assert beside or bottom <= other[3] or top >= other[2]
 
 
 def test_a_thumbnail_is_an_axial_beside_a_sagittal_slice_with_left_on_the_left():

@@ -9,11 +9,23 @@ import pandas as pd
 import yaml
 from PIL import Image
 
+from notears_pfl.analysis import chance
 from notears_pfl.analysis.counts import connection_counts
 from notears_pfl.analysis.degree import degree_totals, degrees, top_degrees
 from notears_pfl.analysis.edges import edge_table
+from notears_pfl.analysis.judged import (
+    judged_counts,
+    judged_degrees,
+    judged_overlap,
+    judged_site_specific,
+    judged_top,
+    judged_totals,
+)
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
 from notears_pfl.cohort.table_one import flow_table, table_one
+from notears_pfl.evidence.bootstrap import Bootstraps
+from notears_pfl.evidence.comparison import compare
+from notears_pfl.evidence.significance import Draws, summarise, weight_test
 from notears_pfl.io.images import write_arrays
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture
@@ -91,6 +103,59 @@ def toy_cohort(n_per_cell=4, seed=0):
     return cohort
 
 
+def toy_evidence(networks, rois):
+    """Give the tables of the evidence, as if labels were permuted twenty times."""
+    rng = np.random.default_rng(3)
+    weights = chance.stacked_networks(networks, GROUPS, SITES, 0)
+    found = weights != 0
+    tested = np.triu(found.any(axis=(0, 1)) | found.any(axis=(0, 1)).T, k=1)
+    differences = rng.normal(scale=0.05, size=(21, tested.sum()))
+    # The first tested connection differs between the groups.
+    differences[0, 0] = 0.6
+    draws = [compare(rng.permuted(found, axis=0)) for _ in range(20)]
+    drawn = [compare(found), *draws]
+    permuted = summarise(
+        tested,
+        weight_test(differences, 20 * differences),
+        Draws(
+            np.arange(21),
+            np.array([(f.sites[0] - f.sites[1])[tested] for f in drawn]),
+            np.array([f.degree[0] - f.degree[1] for f in drawn]),
+            np.array([f.counts for f in drawn]),
+        ),
+    )
+    n_sites = found.sum(axis=1)
+    resampled = Bootstraps(
+        np.arange(1, 11),
+        9 * found.astype(int) + found.swapaxes(2, 3),
+        8 * (n_sites == len(SITES)),
+        7 * (found & (n_sites == 1)[:, None]),
+        np.array([compare(found).degree] * 10),
+    )
+    study = chance.Compared(weights, GROUPS, SITES, list(rois.index), permuted, resampled)
+    replicated = edge_table(networks, 0).rename(columns={"weight": "weight_discovery"})
+    replicated = replicated.assign(
+        weight_validation=0.9 * replicated["weight_discovery"], found=replicated.index % 2 == 0
+    )
+    summary = pd.DataFrame(
+        [
+            {"group": g, "site": s, "edges": 15, "found": 8, "found_by_chance": 0.2,
+             "same_sign": 14, "same_sign_by_chance": 7.5, "in_interval": 12}
+            for g in GROUPS for s in SITES
+        ]
+    )  # fmt: skip
+    return {
+        "evidence_connections": chance.connection_table(study, replicated),
+        "evidence_counts": chance.count_table(study, 1e6),
+        "evidence_tested": chance.tested_table(study, weight_test(differences, 20 * differences)),
+        "evidence_replication": summary,
+        "evidence_degree": chance.degree_table(study),
+        "evidence_site_specific": chance.site_specific_table(study),
+        "evidence_draws": chance.count_draws(study),
+        "evidence_replicated": replicated,
+    }
+
+
 def toy_tables(n_per_cell=4):
     """Give every table of results, as read from its file."""
     rois, cohort = toy_rois(), toy_cohort(n_per_cell)
@@ -110,6 +175,11 @@ def toy_tables(n_per_cell=4):
             for s in SITES
         ]
     )  # fmt: skip
+    evidence = toy_evidence(networks, rois)
+    counts = connection_counts(edges, GROUPS, SITES)
+    overlap = overlapping_connections(edges, GROUPS, SITES)
+    alone = site_specific_connections(edges)
+    totals = degree_totals(degree, top, GROUPS)
     blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
     return {
         "rois": rois,
@@ -119,13 +189,14 @@ def toy_tables(n_per_cell=4):
         "edges": edges,
         "flow": flow_table(blank),
         "table_one": table_one(cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]),
-        "degree": degree,
-        "degree_top": top,
-        "degree_totals": degree_totals(degree, top, GROUPS),
-        "overlap": overlapping_connections(edges, GROUPS, SITES),
-        "site_specific": site_specific_connections(edges),
-        "counts": connection_counts(edges, GROUPS, SITES),
+        "degree": judged_degrees(degree, evidence["evidence_degree"]),
+        "degree_top": judged_top(top, evidence["evidence_degree"]),
+        "degree_totals": judged_totals(totals, evidence["evidence_counts"]),
+        "overlap": judged_overlap(overlap, evidence["evidence_connections"]),
+        "site_specific": judged_site_specific(alone, evidence["evidence_site_specific"]),
+        "counts": judged_counts(counts, evidence["evidence_counts"]),
         "scale_audit": audit,
+        **evidence,
     }
 
 
@@ -183,6 +254,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
 def blank_pictures(findings):
     """Give an embedded picture, one grey pixel each, for every figure of the page."""
     names = ["cohort_flow", "cohort_motion", "overlap", "degree", "truth", "figure_cohort"]
+    names += ["evidence"]
     names += [f"site_specific_group-{group}" for group in findings.groups]
     names += [
         f"network_group-{g}_site-{s}_{kind}"

@@ -10,7 +10,8 @@ from notears_pfl.study.plan import plan_study
 from notears_pfl.study.sources import SOURCES
 
 ROOT = Path(__file__).parents[3]
-SUBJECT = SimpleNamespace(subject="KUTHC002")
+SUBJECT = "KUTHC002"
+AT_KUT = SimpleNamespace(site="KUT")
 
 
 @pytest.fixture
@@ -19,9 +20,10 @@ def plan(tmp_path):
     config["sites"] = str(ROOT / "config/sites.tsv")
     config["rois"]["table"] = str(ROOT / "config/rois.tsv")
     record = tmp_path / "headers.json"
-    return lambda **rois: plan_study(
-        {**config, "rois": config["rois"] | rois}, ROOT / "workflow/schemas", "config.yaml",
-        record, is_main=True,
+    n = config["subjects_per_job"]
+    return lambda subjects_per_job=n, **rois: plan_study(
+        {**config, "rois": config["rois"] | rois, "subjects_per_job": subjects_per_job},
+        ROOT / "workflow/schemas", "config.yaml", record, is_main=True,
     )  # fmt: skip
 
 
@@ -38,12 +40,23 @@ def test_the_phantom_is_planned_from_the_sites_table(plan):
     assert phantom.groups == ["MDD", "HC"]
     assert phantom.sites == phantom.processed_sites == ["COI", "KUT", "UTO", "HKH", "HUH"]
     assert phantom.group_sites[0] == ("MDD", "COI")
-    assert len(phantom.participants) == len(phantom.subjects) == 40
-    assert phantom.subjects_at("KUT")[-1] == "KUTHC004"
-    assert phantom.protocol(SUBJECT)["repetition_time"] == 2.5
-    assert "phantom_patients" not in phantom.protocol(SUBJECT)
+    assert len(phantom.participants) == len(phantom.subjects) == 100
+    assert phantom.subjects_at("KUT")[-1] == "KUTHC010"
+    assert phantom.protocol(AT_KUT)["repetition_time"] == 2.5
+    assert "phantom_patients" not in phantom.protocol(AT_KUT)
     assert phantom.true_network(SUBJECT) == "results/phantom/truth/group-HC_site-KUT_relmat.tsv"
     assert phantom.source.t1w(SUBJECT) == "results/bids/sub-KUTHC002/anat/sub-KUTHC002_T1w.nii.gz"
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(1, [1] * 20), (7, [7, 7, 6]), (100, [20])])
+def test_batches_hold_the_subjects_of_one_site_in_order(plan, n, sizes):
+    phantom = plan(subjects_per_job=n)
+
+    at_kut = {batch: who for (site, batch), who in phantom.batches.items() if site == "KUT"}
+    assert [len(who) for who in at_kut.values()] == sizes
+    assert list(at_kut) == [str(i + 1) for i in range(len(sizes))]
+    assert [who for batch in at_kut.values() for who in batch] == phantom.subjects_at("KUT")
+    assert SUBJECT in phantom.batches[phantom.batch_of(SUBJECT)]
 
 
 @pytest.mark.parametrize(

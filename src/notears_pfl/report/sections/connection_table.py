@@ -16,6 +16,8 @@ def edge_records(findings: Findings, stability: pd.DataFrame | None) -> list[dic
     present = np.any([n.to_numpy() != 0 for n in findings.networks.values()], axis=0)
     names = findings.rois.index
     motion = findings.tables["edge_motion"].set_index(["from", "to"]).to_dict("index")
+    evidence = findings.tables["evidence_connections"].set_index(["from", "to", "group"])
+    known = evidence.to_dict("index")
     stable = None if stability is None else stability.set_index(["group", "from", "to"])["share"]
     records = []
     for i, j in zip(*np.nonzero(present), strict=True):
@@ -30,6 +32,7 @@ def edge_records(findings: Findings, stability: pd.DataFrame | None) -> list[dic
             "other_reverse": _weights(findings.other_scale, j, i),
             "truth": _weights(findings.true_networks, i, j),
             "motion": _motion(motion, start, end),
+            "evidence": _evidence(known, start, end, findings.groups),
         }
         if stable is not None:
             record["stability"] = {
@@ -47,6 +50,7 @@ def connection_table(
     columns = [Column("connection"), Column("from lobe"), Column("to lobe")]
     for group in findings.groups:
         columns += [Column(f"{group}: sites", True), Column(f"{group}: mean weight", True)]
+    columns += [Column("q of the difference", True)]
     columns += [Column("found"), Column("direction on the other scale"), Column("motion r", True)]
     if with_stability:
         columns += [Column(f"{group}: draws", True) for group in findings.groups]
@@ -61,6 +65,7 @@ def connection_table(
             weights = list(record["weights"].get(group, {}).values())
             row.append(Cell(f"{len(weights)}/{n}", len(weights)))
             row.append(cell(float(np.mean(weights)) if weights else None, "+.2f"))
+        row.append(cell(next((e["q"] for e in record["evidence"].values()), None), ".3f"))
         row.append(Cell(found_where(record, findings.groups, n)))
         flag = direction_flag(record)
         row.append(Cell(flag, flagged=flag in ("reversed", "mixed")))
@@ -140,6 +145,20 @@ def _motion(
     if row is None or pd.isna(row["r"]):
         return None
     return {"r": round(float(row["r"]), 2), "p": float(row["p"]), "n": int(row["n"])}
+
+
+def _evidence(
+    evidence: Mapping[Any, Mapping[Any, Any]], start: str, end: str, groups: tuple[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Frequencies in bootstraps, p and q by group; groups without the connection are omitted."""
+    found = {}
+    for group in groups:
+        row = evidence.get((start, end, group))
+        if row is not None:
+            figures = ("selection", "direction", "difference", "p", "q", "replicated")
+            values = {name: float(row[name]) for name in figures}
+            found[group] = {k: None if np.isnan(v) else round(v, 4) for k, v in values.items()}
+    return found
 
 
 def _button(text: str) -> Markup:

@@ -6,9 +6,12 @@ import pandas as pd
 
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Section
-
-# Standardised mean differences above this are not small.
-UNBALANCED = 0.2
+from notears_pfl.report.sections.certainty import (
+    FOUND,
+    UNBALANCED,
+    evidence_lines,
+    unbalanced_lines,
+)
 
 
 def glance_section(findings: Findings) -> Section:
@@ -38,13 +41,20 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
             f"{halves['validation']} validation",
         )
     yield str(len(findings.rois)), "regions", f"{findings.rois['lobe'].nunique()} lobes"
-    counts = findings.tables["counts"].set_index(["result", "who"])["directed"]
+    counts = findings.tables["counts"].set_index(["result", "who"]).to_dict("index")
     for group in findings.groups:
+        row = counts["at every site", f"{group} only"]
         yield (
-            str(counts["at every site", f"{group} only"]),
+            str(row["directed"]),
             f"connections at every site, {group} only",
-            f"{counts['at every site', 'both']} more in both groups",
+            f"{row['expected_directed']:.0f} expected by chance",
         )
+    tested = findings.tables["evidence_tested"]
+    yield (
+        str(int((tested["q"] <= FOUND).sum())),
+        "connections that differ between groups",
+        f"q ≤ {FOUND}, of {len(tested)} tested",
+    )
 
 
 def _results(findings: Findings) -> Iterator[str]:
@@ -58,15 +68,20 @@ def _results(findings: Findings) -> Iterator[str]:
     overlap = findings.tables["overlap"]
     for group in findings.groups:
         own = overlap[overlap["found_in"] == f"{group} only"]
+        n_found = int((own["q"] <= FOUND).sum())
         if len(own):
             strongest = own.loc[own[f"weight_{group}"].abs().sort_values().index[::-1]].head(4)
             named = ", ".join(
                 f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"], strict=True)
             )
             more = ", among others" if len(own) > len(strongest) else ""
-            yield f"Found at every site in {group} only: {named}{more}."
+            yield (
+                f"At every site in the networks of {group} only: {named}{more}; {n_found} of these "
+                f"{len(own)} differ between groups with q ≤ {FOUND}."
+            )
         else:
             yield f"No connection is found at every site in {group} only."
+    yield from evidence_lines(findings)
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
@@ -113,6 +128,16 @@ def _careful(findings: Findings) -> Iterator[str]:
             f"({named}): an unusual measure, or a step that did not converge. See their pages."
         )
     yield from _imbalance(findings.tables["table_one"])
+    others = [
+        line
+        for line in unbalanced_lines(findings.tables["table_one"])
+        if not line.startswith("mean_fd_mm")
+    ]
+    if others:
+        yield (
+            "Patients and controls also differ in " + "; ".join(others) + " (standardised mean "
+            "difference above 0.2), which could explain differences between their networks."
+        )
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])
     yield (

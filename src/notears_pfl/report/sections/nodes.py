@@ -51,8 +51,9 @@ def nodes_section(findings: Findings, pictures: Mapping[str, Picture]) -> Sectio
                     "direction": "direction", "rois": "regions",
                     **{group: group for group in findings.groups},
                     "percent_more": f"{findings.groups[0]} more, %",
+                    "p": "p",
                 },
-                {"percent_more": "+.1f"},
+                {"percent_more": "+.1f", "p": ".3f"},
             ),
         },
     )  # fmt: skip
@@ -64,8 +65,10 @@ def _top_table(named: pd.DataFrame, group: str, direction: str) -> PageTable:
         f"degree_{direction}_{group}",
         f"{group}: highest {direction} degrees (total {chosen['degree'].sum()})",
         chosen,
-        {"index": "index", "name": "region", "roi": "abbreviation", "degree": "degree"},
-    )
+        {"index": "index", "name": "region", "roi": "abbreviation", "degree": "degree",
+         "q": "q of the group difference"},
+        {"q": ".2f"},
+    )  # fmt: skip
 
 
 def degree_figure(

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from notears_pfl.report.figure_style import GREY, RC, VERMILION
+from notears_pfl.report.figure_style import GREY, ORANGE, RC, VERMILION
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.network_drawing import (
     SIGNS,
@@ -21,6 +21,7 @@ from notears_pfl.report.network_drawing import (
     signed_arrows,
 )
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.sections.certainty import FOUND
 from notears_pfl.report.sections.connection_table import connection_table, edge_records
 
 CAPTIONS = {
@@ -43,7 +44,8 @@ CAPTIONS = {
         "Connections found at all sites, {patients} left and {controls} right, on a circle by "
         "lobe and on a glass brain",
         "Connections found at all {n_sites} sites{n}, {patients} and {controls} side by side. "
-        "Vermilion: in this group only; grey: in both groups.",
+        "Vermilion: in this group only, and different between groups (q ≤ 0.05); orange: in this "
+        "group only, but no more different than chance allows; grey: in both groups.",
     ),
     "site_specific": Caption(
         "Connections of {group} found at one site only, on a glass brain per site",
@@ -206,7 +208,7 @@ def overlap_figure(
     Parameters
     ----------
     overlap : DataFrame
-        ``from``, ``to`` and ``found_in``: a group's label followed by "only", or "both".
+        ``from``, ``to``, ``q`` and ``found_in``: a group's label followed by "only", or "both".
     groups : tuple of str
         Patients and controls.
     n_sites : int
@@ -220,10 +222,15 @@ def overlap_figure(
         for column, group in zip(rows[0].subfigures(1, 2), groups, strict=True):
             own = overlap[overlap["found_in"] == f"{group} only"]
             both = overlap[overlap["found_in"] == "both"]
-            arrows = [*_plain(both, GREY, 0.8), *_plain(own, VERMILION, 1.4)]
+            differs = own["q"] <= FOUND
+            arrows = [
+                *_plain(both, GREY, 0.8),
+                *_plain(own[~differs], ORANGE, 1.1),
+                *_plain(own[differs], VERMILION, 1.6),
+            ]
             column.suptitle(
                 f"{group}: {len(own) + len(both)} connections at all {n_sites} sites, "
-                f"{len(own)} of them in {group} only",
+                f"{len(own)} of them in {group} only ({int(differs.sum())} with q ≤ {FOUND})",
                 fontsize=10,
                 fontweight="bold",
             )
@@ -234,7 +241,8 @@ def overlap_figure(
                 circle.text(0, 0, "no connection at every site", ha="center", fontsize=10)
             draw_brain(list(lower.subplots(1, 3)), arrows, rois)
         kinds = [
-            Line2D([], [], color=VERMILION, linewidth=1.6, label="this group only"),
+            Line2D([], [], color=VERMILION, linewidth=1.6, label=f"this group only, q ≤ {FOUND}"),
+            Line2D([], [], color=ORANGE, linewidth=1.2, label="this group only, as by chance"),
             Line2D([], [], color=GREY, linewidth=1.2, label="both groups"),
         ]
         rows[1].legend(handles=[*kinds, *lobe_handles(rois)], loc="center", ncols=5, fontsize=8)

@@ -100,6 +100,14 @@ function edgeFlags(edge) {
     ? `Motion: across ${edge.motion.n} subjects, the functional connectivity of these regions correlates with head motion: r = ${edge.motion.r} (p = ${edge.motion.p.toPrecision(2)}, within site and group, uncorrected).`
     : "Motion: not known.";
   list.append(element("li", motion));
+  for (const [group, known] of Object.entries(edge.evidence)) {
+    const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(0)} %`);
+    list.append(element("li", `${group}: found in ${share(known.selection)} of bootstraps, with this direction in ${share(known.direction)} of those that connect both regions; found in validation subjects at ${known.replicated} sites.`));
+  }
+  const tested = Object.values(edge.evidence).find((known) => known.p !== null);
+  list.append(element("li", tested
+    ? `Difference of the weight between groups: ${signed(tested.difference)}, p = ${tested.p}, q = ${tested.q}.`
+    : "Difference between groups: not tested."));
   if (edge.stability) {
     const shares = Object.entries(edge.stability).map(([group, share]) => `${group} ${(100 * share).toFixed(0)} %`);
     list.append(element("li", `Stability: found in ${shares.join(", ")} of the draws of validation subjects.`));

@@ -1,0 +1,211 @@
+"""Evidence: differences between groups against chance, stability, replication."""
+
+from collections.abc import Iterator, Mapping
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC, VERMILION
+from notears_pfl.report.findings import Findings
+from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+
+# False discovery rate up to which a difference counts as found.
+FOUND = 0.05
+# Standardised differences of covariates above this may explain a difference between groups.
+UNBALANCED = 0.2
+CAPTIONS = {
+    "evidence": Caption(
+        "Differences between {patients} and {controls} against chance, replication, directions",
+        "Upper left: connections at every site in one group only, in networks of equal numbers of "
+        "subjects; histograms show what permuted labels give, lines what the true labels give. "
+        "Upper right: difference of every tested connection's weight and its p-value; filled "
+        "where q ≤ 0.05. Lower left: weights of discovery edges in validation subjects. Lower "
+        "right: share of bootstraps that have an edge in its direction, among those that connect "
+        "both regions.",
+    ),
+}
+
+
+def certainty_section(findings: Findings, pictures: Mapping[str, Picture]) -> Section:
+    """Show what chance alone would give, and what returns in other subjects."""
+    tested = findings.tables["evidence_tested"]
+    return Section(
+        "evidence",
+        "Evidence",
+        {
+            "picture": pictures["evidence"],
+            "summary": list(evidence_lines(findings)),
+            "counts": _count_table(findings),
+            "tested": _tested_table(tested),
+            "replication": _replication_table(findings.tables["evidence_replication"]),
+            "unbalanced": list(unbalanced_lines(findings.tables["table_one"])),
+            "n_tested": len(tested),
+        },
+    )
+
+
+def evidence_lines(findings: Findings) -> Iterator[str]:
+    """Say in words what differs between the groups, and what chance would give."""
+    counts = findings.tables["evidence_counts"]
+    directed = counts[counts["kind"] == "directed"].set_index(["result", "who"]).to_dict("index")
+    for group in findings.groups:
+        row = directed["at every site", f"{group} only"]
+        yield (
+            f"{_number(row['observed'])} connections at every site in {group} only; "
+            f"{_number(row['expected'])} expected by chance ({_number(row['low'])} to "
+            f"{_number(row['high'])}); p = {row['p']:.2g}."
+        )
+    smallest = float(counts["smallest_p"].iloc[0])
+    if smallest > FOUND:
+        yield (
+            f"No p-value of a count or degree can be below {smallest:.2g}: the labels of so few "
+            "subjects can be permuted in too few ways, or too few permutations were drawn."
+        )
+    tested = findings.tables["evidence_tested"]
+    found = tested[tested["q"] <= FOUND]
+    named = ", ".join(
+        f"{a} → {b}" for a, b in zip(found["from"].head(6), found["to"].head(6), strict=True)
+    )
+    more = ", …" if len(found) > 6 else ""
+    yield (
+        f"Of {len(tested)} connections tested, {len(found)} differ between {findings.groups[0]} "
+        f"and {findings.groups[1]} with q ≤ {FOUND}" + (f": {named}{more}." if len(found) else ".")
+    )
+    replication = findings.tables["evidence_replication"][
+        ["edges", "found", "found_by_chance"]
+    ].sum()
+    if replication["edges"]:
+        yield (
+            f"{replication['found'] / replication['edges']:.0%} of the discovery edges are found "
+            f"in validation subjects at the same site; "
+            f"{replication['found_by_chance'] / replication['edges']:.0%} expected by chance."
+        )
+
+
+def unbalanced_lines(table_one: pd.DataFrame) -> Iterator[str]:
+    """Name the covariates in which patients and controls of a site are not alike."""
+    apart = table_one[table_one["smd"].abs() > UNBALANCED]
+    for variable, rows in apart.groupby("variable", sort=False):
+        sites = ", ".join(f"{s} ({d:+.2f})" for s, d in zip(rows["site"], rows["smd"], strict=True))
+        yield f"{variable}: {sites}"
+
+
+def _number(value: float) -> str:
+    """Write a count; averages over subsamples have one decimal."""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}"
+
+
+def _count_table(findings: Findings) -> PageTable:
+    counts = findings.tables["evidence_counts"]
+    return page_table(
+        "evidence_counts",
+        "Numbers of directed connections, and what permuted labels give",
+        counts[counts["kind"] == "directed"],
+        {"result": "connections", "who": "of", "fits": "all subjects", "observed": "equal numbers",
+         "expected": "expected by chance", "low": "from", "high": "to", "p": "p"},
+        {"observed": ".1f", "expected": ".1f", "low": ".1f", "high": ".1f", "p": ".3f"},
+    )  # fmt: skip
+
+
+def _tested_table(tested: pd.DataFrame) -> PageTable:
+    return page_table(
+        "evidence_tested",
+        "Tested connections: difference of the weight, patients minus controls",
+        tested,
+        {"from": "from", "to": "to", "difference": "difference", "low": "chance from",
+         "high": "chance to", "p": "p", "q": "q", "p_largest": "p (largest of all)"},
+        {"difference": "+.3f", "low": "+.3f", "high": "+.3f", "p": ".4f", "q": ".3f",
+         "p_largest": ".3f"},
+        interactive=True,
+    )  # fmt: skip
+
+
+def _replication_table(replication: pd.DataFrame) -> PageTable:
+    return page_table(
+        "evidence_replication",
+        "Discovery edges in validation subjects",
+        replication,
+        {"group": "group", "site": "site", "edges": "discovery edges", "found": "found again",
+         "found_by_chance": "by chance", "same_sign": "same sign",
+         "same_sign_by_chance": "by chance", "in_interval": "weight within the 95 % interval"},
+        {"found_by_chance": ".1f", "same_sign_by_chance": ".1f"},
+    )  # fmt: skip
+
+
+def evidence_figure(
+    draws: pd.DataFrame, tested: pd.DataFrame, replicated: pd.DataFrame, connections: pd.DataFrame,
+    groups: tuple[str, str],
+) -> Figure:  # fmt: skip
+    """Draw null distributions, tests of connections, replication and stability of directions.
+
+    Parameters
+    ----------
+    draws : DataFrame
+        ``draw`` (0 has the true labels) and one column of counts per result.
+    tested : DataFrame
+        ``difference``, ``p`` and ``q`` of every tested connection.
+    replicated : DataFrame
+        ``group``, ``weight_discovery`` and ``weight_validation`` of every edge.
+    connections : DataFrame
+        ``group`` and ``direction``, the share of bootstraps with this direction.
+    groups : tuple of str
+        Patients and controls.
+    """
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(10, 8))
+        (null, volcano), (weights, directions) = figure.subplots(2, 2)
+        _draw_null(null, draws, groups)
+        _draw_volcano(volcano, tested)
+        _draw_weights(weights, replicated, groups)
+        _draw_directions(directions, connections, groups)
+    return figure
+
+
+def _draw_null(axis: Axes, draws: pd.DataFrame, groups: tuple[str, str]) -> None:
+    observed, permuted = draws[draws["draw"] == 0].iloc[0], draws[draws["draw"] > 0]
+    names = [f"at every site, {group} only, directed" for group in groups]
+    top = max(draws[name].max() for name in names)
+    bins = np.arange(-0.5, top + 1.5)
+    for group, name, (colour, _) in zip(groups, names, GROUP_LOOKS, strict=True):
+        axis.hist(permuted[name], bins=list(bins), histtype="step", color=colour, linewidth=1.2)
+        axis.axvline(observed[name], color=colour, linewidth=2, label=f"{group} only: true labels")
+    axis.set_xlabel("connections at every site in one group only")
+    axis.set_ylabel("permutations of the labels")
+    axis.legend(fontsize=7)
+
+
+def _draw_volcano(axis: Axes, tested: pd.DataFrame) -> None:
+    height, found = -np.log10(tested["p"]), tested["q"] <= FOUND
+    axis.scatter(
+        tested["difference"][~found], height[~found], s=14, facecolors="none", edgecolors=GREY
+    )
+    axis.scatter(tested["difference"][found], height[found], s=18, color=VERMILION)
+    for _, row in tested[found].sort_values("p").head(8).iterrows():
+        place = (row["difference"], -np.log10(row["p"]))
+        axis.annotate(f"{row['from']} → {row['to']}", place, fontsize=6, color=INK)
+    axis.set_xlabel("difference of the weight, patients minus controls")
+    axis.set_ylabel("−log10 p")
+    axis.set_title(f"{int(found.sum())} of {len(tested)} with q ≤ {FOUND}", fontsize=9)
+
+
+def _draw_weights(axis: Axes, replicated: pd.DataFrame, groups: tuple[str, str]) -> None:
+    for group, (colour, marker) in zip(groups, GROUP_LOOKS, strict=True):
+        own = replicated[replicated["group"] == group]
+        axis.scatter(own["weight_discovery"], own["weight_validation"], s=10, color=colour,
+                     marker=marker, alpha=0.6, label=group)  # fmt: skip
+    axis.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
+    axis.set_xlabel("weight in discovery subjects")
+    axis.set_ylabel("weight in validation subjects")
+    axis.legend(fontsize=7)
+
+
+def _draw_directions(axis: Axes, connections: pd.DataFrame, groups: tuple[str, str]) -> None:
+    for group, (colour, _) in zip(groups, GROUP_LOOKS, strict=True):
+        own = connections.loc[connections["group"] == group, "direction"].dropna()
+        axis.hist(own, bins=list(np.linspace(0, 1, 21)), histtype="step", color=colour, label=group)
+    axis.set_xlabel("share of bootstraps with this direction")
+    axis.set_ylabel("connections")
+    axis.legend(fontsize=7)

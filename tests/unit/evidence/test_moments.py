@@ -1,0 +1,56 @@
+"""Moments of subjects add up to those of a fit."""
+
+import numpy as np
+import pytest
+
+from notears_pfl import NotearsPFL
+from notears_pfl.errors import InputError
+from notears_pfl.evidence.moments import subject_moments
+
+
+def test_sums_over_all_subjects_are_the_moments_of_the_fit(study):
+    fit = NotearsPFL(kappa=0.0).fit(study.samples, subjects=study.subjects)
+
+    U, n = subject_moments(study.series, study.site).summed(np.ones(len(study.series)))
+
+    np.testing.assert_allclose(U, fit.moments_, atol=1e-12)
+    np.testing.assert_allclose(n, fit.effective_samples_)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_a_subject_that_counts_twice_is_stacked_twice(study, center):
+    counts = np.zeros(len(study.series))
+    counts[study.patients] = 1
+    counts[0] = 2
+
+    U, _ = subject_moments(study.series, study.site, center=center).summed(counts)
+
+    twice = [
+        study.series[0],
+        *(
+            x
+            for x, p, k in zip(study.series, study.patients, study.site, strict=True)
+            if p and k == 0
+        ),
+    ]
+    x = np.concatenate(twice)
+    x = x - x.mean(axis=0) if center else x
+    np.testing.assert_allclose(U[0], x.T @ x / len(x), atol=1e-12)
+
+
+def test_a_batch_of_counts_is_the_same_as_one_at_a_time(study):
+    moments = subject_moments(study.series, study.site)
+    counts = np.random.default_rng(0).integers(1, 3, (4, len(study.series)))
+
+    U, n = moments.summed(counts)
+
+    for own, U_one, n_one in zip(counts, U, n, strict=True):
+        np.testing.assert_allclose(moments.summed(own)[0], U_one)
+        np.testing.assert_allclose(moments.summed(own)[1], n_one)
+
+
+def test_identical_subjects_are_refused(study):
+    series = [*study.series[:-1], study.series[3]]
+
+    with pytest.raises(InputError, match="subject 3 and subject 47 have identical series"):
+        subject_moments(series, study.site)
