@@ -110,9 +110,10 @@ class StudyFolder:
         return len(content), hashlib.sha256(content).hexdigest()
 
     def checksums(self):
-        """Digest of every result by its path, but for the page that says when it was made."""
+        """Digest of every result by its path, but for the page with dates and the tables of time."""
         found = (self.path / "results").rglob("*")
-        files = sorted(p for p in found if p.is_file() and p.name != "index.html")
+        varying = ("index.html", "cost.tsv")
+        files = sorted(p for p in found if p.is_file() and not p.name.endswith(varying))
         return {
             str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files
         }
