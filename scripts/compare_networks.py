@@ -4,7 +4,7 @@ from notears_pfl.baselines.equal_sparsity import ComparisonOptions, compare_draw
 from notears_pfl.cohort.draws import draw_subjects
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.io.batches import ListedFiles
-from notears_pfl.io.networks import read_subjects
+from notears_pfl.io.networks import read_subjects, with_parameters
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
 
@@ -23,7 +23,10 @@ with rule_log(snakemake.log[0]):
         }
         for name, members in drawn.groupby("set", sort=False)
     }
-    tables = compare_draw(sets, params.rois, params.baselines, ComparisonOptions(**params.methods))
+    # κ of both groups together, as in the networks of the study; λ follows the size of the draw.
+    estimator = with_parameters(params.estimator, snakemake.input.pooled, ["kappa"])
+    options = ComparisonOptions(estimator=estimator, **params.methods)
+    tables = compare_draw(sets, params.rois, params.baselines, options)
     for table, path in (
         (tables.edges, output.edges),
         (tables.networks, output.networks),

@@ -81,6 +81,7 @@ rule compare_networks:
     input:
         cohort=rules.cohort.output.participants,
         series=rules.fit_networks.input.series,
+        pooled=rules.fit_networks.input.pooled,
     output:
         edges="results/compare/draws/draw-{draw}_edges.tsv",
         networks="results/compare/draws/draw-{draw}_networks.tsv",
@@ -102,8 +103,8 @@ rule compare_networks:
         rois=PLAN.atlas.selected,
         scale=config["network"]["scale"],
         baselines=COMPARISON["baselines"],
+        estimator=config["network"]["estimator"],
         methods={
-            "estimator": config["network"]["estimator"],
             "max_condition": COMPARISON["pc"]["max_condition"],
             **COMPARISON["granger"],
         },

@@ -242,12 +242,15 @@ def read_start(
     return dict(record["Settings"]), orders, adjacency
 
 
-def with_parameters(estimator: Mapping[str, Any], pooled: str | Path | None) -> dict[str, Any]:
-    """Return settings with λ1, λ2 and κ of the pooled fit on record; without one, as they are."""
+def with_parameters(
+    estimator: Mapping[str, Any], pooled: str | Path | None,
+    names: Sequence[str] = ("lambda1", "lambda2", "kappa"),
+) -> dict[str, Any]:  # fmt: skip
+    """Return settings with these parameters of the fit on record; without one, as they are."""
     if not pooled:
         return dict(estimator)
     chosen = read_sidecar(pooled)["Parameters"]
-    return {**estimator, **{name: chosen[name] for name in ("lambda1", "lambda2", "kappa")}}
+    return {**estimator, **{name: chosen[name] for name in names}}
 
 
 def edge_details(fit: Fitted, rois: Sequence[str], sites: Sequence[str]) -> pd.DataFrame:
