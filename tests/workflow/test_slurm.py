@@ -36,7 +36,7 @@ class Cluster:
     def submit(self, study, *arguments):
         """Command line of Snakemake on this cluster, asking for news every second."""
         options = ("--profile", str(PROFILE), "--seconds-between-status-checks", "1")
-        return ["timeout", "-k", "10", "600", *study.command(*options, *arguments)]
+        return ["timeout", "-k", "10", "1200", *study.command(*options, *arguments)]
 
     def run(self, study, *arguments):
         """Run a study and expect it to end well."""
