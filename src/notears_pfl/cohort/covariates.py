@@ -24,6 +24,8 @@ QUALITY = {
     "brain_coverage": "brain_coverage",
     "degrees_of_freedom": "degrees_of_freedom",
 }
+# Subjects named in a message.
+MOST_NAMED = 10
 # Shorter names of quality columns.
 SHORT_NAMES = {"mean_fd": "mean_fd_mm"}
 

@@ -21,6 +21,7 @@ from scipy.optimize import linear_sum_assignment
 
 from notears_pfl.cohort.balance import within_site_sd
 from notears_pfl.cohort.covariates import (
+    MOST_NAMED,
     SHORT_NAMES,
     check_known,
     listed,
@@ -29,9 +30,6 @@ from notears_pfl.cohort.covariates import (
 )
 from notears_pfl.cohort.exclusion import NO_PARTNER
 from notears_pfl.errors import CohortError
-
-# Subjects named in a message.
-MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
