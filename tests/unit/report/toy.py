@@ -160,6 +160,7 @@ def toy_evidence(networks, rois):
 def toy_tables(n_per_cell=4):
     """Give every table of results, as read from its file."""
     rois, cohort = toy_rois(), toy_cohort(n_per_cell)
+    described = ["age", "sex", "mean_fd_mm"]
     networks = toy_networks(rois)
     edges = edge_table(networks, 0)
     degree = degrees(edges, GROUPS, SITES, rois.index)
@@ -181,7 +182,7 @@ def toy_tables(n_per_cell=4):
     overlap = overlapping_connections(edges, GROUPS, SITES)
     alone = site_specific_connections(edges)
     totals = degree_totals(degree, top, GROUPS)
-    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "exclusion": "", "split": ""})
     return {
         "rois": rois,
         "cohort": cohort,
@@ -189,13 +190,8 @@ def toy_tables(n_per_cell=4):
         "other_networks": toy_networks(rois, seed=0),
         "edges": edges,
         "flow": flow_table(blank),
-        "table_one": table_one(cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]),
-        "balance": balance_table(
-            cohort.fillna({"exclusion": "", "split": ""}),
-            GROUPS,
-            SITES,
-            ["age", "sex", "mean_fd_mm"],
-        ),
+        "table_one": table_one(cohort[cohort["included"]], GROUPS, described),
+        "balance": balance_table(blank, GROUPS, SITES, described),
         "degree": judged_degrees(degree, evidence["evidence_degree"]),
         "degree_top": judged_top(top, evidence["evidence_degree"]),
         "degree_totals": judged_totals(totals, evidence["evidence_counts"]),
