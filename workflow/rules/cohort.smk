@@ -23,7 +23,7 @@ rule cohort:
         matching={
             "covariates": config["cohort"]["match"],
             "caliper": config["cohort"]["caliper"],
-            "without_values": config["source"]["on_problem"],
+            "without_values": config["source"].get("on_problem", "stop"),
         },
         describe=config["cohort"]["describe"],
         seed=config["seed"],
