@@ -2,7 +2,7 @@
 
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.cohort.split import DISCOVERY
-from notears_pfl.cohort.strata import strata_of
+from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.evidence.moments import subject_moments
 from notears_pfl.evidence.subjects import subject_arrays
 from notears_pfl.io.arrays import write_arrays
@@ -23,6 +23,7 @@ with rule_log(snakemake.log[0]):
         subjects["site"].map(params.sites.index),
         names=names,
     )
+    print(*strata_without_values(subjects, params.strata), sep="\n", end="")
     arrays = subject_arrays(
         moments,
         subjects["group"] == params.groups[0],

@@ -12,6 +12,7 @@ from notears_pfl.report import study_page
 from notears_pfl.report.sections import (
     certainty,
     cohort_flow,
+    group_balance,
     method_comparison,
     nodes,
     phantom_truth,
@@ -21,8 +22,8 @@ from notears_pfl.report.sections import (
 )
 
 SOURCES = (
-    certainty, cohort_flow, method_comparison, nodes, phantom_truth, simulations, site_networks,
-    subject_quality, study_page,
+    certainty, cohort_flow, group_balance, method_comparison, nodes, phantom_truth, simulations,
+    site_networks, subject_quality, study_page,
 )  # fmt: skip
 FOLDER = Path("workflow/report")
 # What Snakemake knows about a figure. It does not know numbers of subjects.

@@ -151,7 +151,8 @@ def _longer(field: Schema, default: Sequence[Any]) -> list[Any]:
     items = field.get("items", {})
     if items.get("type") in ("integer", "number"):
         return [[*default, value] for value in other_values(items, max(default, default=None))]
-    return [[*default, value] for value in items.get("enum", ["other"]) if value not in default]
+    allowed = items.get("enum", items.get("examples", ["other"]))
+    return [[*default, value] for value in allowed if value not in default]
 
 
 def _within(field: Schema, number: float) -> bool:

@@ -8,12 +8,14 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from .conftest import StudyFolder, with_series
+from .conftest import FEW_DRAWS, StudyFolder, with_series
 
 NETWORKS = "results/phantom/truth/edges.tsv"
 as_root = pytest.mark.skipif(
@@ -237,3 +239,34 @@ def test_a_program_that_was_killed_fails_the_job_and_not_the_subject(
     assert "sub-COIMDD001_T1w.nii.gz: The program of preproc.engine.brain: cannot" in done.stderr
     assert "Killed, usually for lack of memory" in done.stderr
     assert not (preprocessed.path / files).exists()
+
+
+def test_a_killed_evidence_run_goes_on_with_the_parts_that_are_missing(study):
+    series, target = with_series(study), "results/evidence/counts.tsv"
+    # Three jobs of permutations.
+    series.edit_config(evidence__quick={**FEW_DRAWS, "permutations": 120})
+    series.run("--cores", "1", target)
+    undisturbed = series.checksums()
+    evidence, logs = series.path / "results/evidence", series.path / "logs/permutation_draws"
+    shutil.rmtree(evidence)
+    shutil.rmtree(logs)
+    parts = [evidence / f"draws/permutation-{part}.npz" for part in range(3)]
+
+    run = series.start("--cores", "1", target)
+    deadline = time.monotonic() + 300
+    while len(list(logs.glob("*.log"))) < 2:
+        assert time.monotonic() < deadline, "no second part was ever begun"
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+
+    finished = {part: part.stat().st_mtime_ns for part in parts if part.exists()}
+    assert len(finished) == 1
+    assert not (series.path / target).exists()
+
+    assert series.snakemake("--unlock").returncode == 0
+    series.run("--rerun-incomplete", target)
+
+    assert all(part.stat().st_mtime_ns == before for part, before in finished.items())
+    after = series.checksums()
+    assert {name: after.get(name) for name in undisturbed} == undisturbed

@@ -19,6 +19,7 @@ FINDINGS = [
     "analysis/site_specific.tsv",
     "analysis/truth.tsv",
     "compare/proportion_tests.tsv",
+    "cohort/balance.tsv",
     "cohort/flow.tsv",
     "cohort/participants.tsv",
     "cohort/table_one.tsv",
@@ -90,7 +91,8 @@ FIGURES = {
 ANALYSES = {"degree", "edge_motion", "evidence", "overlap", "scale_audit", "truth"} | FIGURES
 ANALYSES |= PAGE | TESTS
 OF_SUBJECTS = {
-    "report_cohort", "report_contact_sheet", "report_motion", "report_quality", "report_subjects",
+    "report_balance", "report_cohort", "report_contact_sheet", "report_motion", "report_quality",
+    "report_subjects",
 }  # fmt: skip
 FROM_NETWORKS = {"compare_networks"} | OF_TRUE_SERIES | FITS | DRAWS | ANALYSES
 FROM_COHORT = {"cohort", "moments", "compare_draws"} | OF_SUBJECTS | FROM_NETWORKS

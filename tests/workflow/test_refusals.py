@@ -93,6 +93,16 @@ def test_settings_that_are_not_in_utf8(study):
     assert f"config/config.yaml: cannot be read as YAML (line {last}" in refusal(study)
 
 
+def test_a_column_to_match_on_that_the_participants_lack(study):
+    with_series(study)
+    study.edit_config(cohort__match=["mean_fd", "iq"])
+
+    message = refusal(study)
+
+    assert "participants.tsv: cohort.match names 'iq', but there is no such column" in message
+    assert "there are participant_id, site, group" in message
+
+
 def test_participants_that_are_a_folder(study):
     with_series(study)
     study.edit_config(source__participants="config")

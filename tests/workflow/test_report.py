@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-FIGURES = ["cohort_flow", "cohort_motion", "degree", "overlap", "truth"]
+FIGURES = ["balance", "cohort_flow", "cohort_motion", "degree", "overlap", "truth"]
 FIGURES += [f"site_specific_group-{group}" for group in ("MDD", "HC")]
 FIGURES += [
     f"network_group-{group}_site-{site}_{kind}"

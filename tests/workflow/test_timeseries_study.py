@@ -200,3 +200,45 @@ def test_a_series_study_without_its_tables_is_refused(study):
     done = study.snakemake("--cores", "1")
 
     assert "'participants', 'series' are missing under 'source'" in done.stderr
+
+
+def test_patients_are_matched_to_controls_and_the_others_are_listed(series_study, table):
+    people = pd.read_csv(series_study.path / "participants.tsv", sep="\t")
+    people["sex"] = ["F", "M", "F", "M", "F"] * 4 + ["F"]
+    people.loc[people["participant_id"] == "sub-PITTASD4", "age"] = 90
+    people.to_csv(series_study.path / "participants.tsv", sep="\t", index=False)
+    series_study.edit_config(cohort__match=["age", "sex"], evidence__strata=["matched_pair"])
+
+    series_study.run("results/cohort/participants.tsv", "results/cohort/moments.npz")
+
+    cohort = table("cohort/participants.tsv").set_index("participant_id")
+    assert cohort.loc["sub-PITTASD4", "exclusion"] == (
+        "no partner: none of 5 TC at PITT has the same sex and is within 0.75 SD in age"
+    )
+    paired = cohort[cohort["included"]]
+    assert len(paired) == 18
+    pairs = paired.groupby("matched_pair")
+    assert (pairs["group"].nunique() == 2).all()
+    for column in ("site", "sex", "split"):
+        assert (pairs[column].nunique() == 1).all()
+    balance = table("cohort/balance.tsv").set_index(["subjects", "site", "variable"])
+    assert balance.loc[("before matching", "PITT", "age"), "unbalanced"]
+    assert balance.loc[("included", "PITT", "age"), "difference"] == 0
+    with np.load(series_study.path / "results/cohort/moments.npz") as arrays:
+        assert len(np.unique(arrays["strata"])) == 9
+
+    people.loc[2, "age"] = None
+    people.to_csv(series_study.path / "participants.tsv", sep="\t", index=False)
+    done = series_study.snakemake("--cores", "1", "results/cohort/participants.tsv")
+    assert (
+        "participants.tsv: cohort.match needs a value of age for every subject; 1 of 20 have none "
+        "(sub-PITTASD2)." in done.stderr
+    )
+
+
+def test_a_series_that_stands_under_two_names_is_refused_by_both(series_study):
+    spoil_series(series_study, "sub-YALETC3", simulated_series(0))
+
+    done = series_study.snakemake("--cores", "1", "results/cohort/moments.npz")
+
+    assert "sub-PITTASD0 and sub-YALETC3 have identical series" in done.stderr

@@ -6,6 +6,7 @@ rule cohort:
         participants="results/cohort/participants.tsv",
         flow="results/cohort/flow.tsv",
         table_one="results/cohort/table_one.tsv",
+        balance="results/cohort/balance.tsv",
     log:
         "logs/cohort.log",
     benchmark:
@@ -19,10 +20,15 @@ rule cohort:
         groups=PLAN.tables.groups,
         limits=config["cohort"]["limits"],
         discovery_share=config["cohort"]["discovery_share"],
+        matching={
+            "covariates": config["cohort"]["match"],
+            "caliper": config["cohort"]["caliper"],
+            "without_values": config["source"].get("on_problem", "stop"),
+        },
         describe=config["cohort"]["describe"],
         seed=config["seed"],
         code=code_of("cohort"),
     message:
-        "Cohort: applying exclusion criteria and splitting into discovery and validation sets"
+        "Cohort: applying exclusion criteria, matching and splitting into discovery and validation sets"
     script:
         "../../scripts/cohort.py"

@@ -65,6 +65,32 @@ rule report_cohort:
         "../../scripts/report_cohort.py"
 
 
+rule report_balance:
+    input:
+        balance=rules.cohort.output.balance,
+    output:
+        png=report(
+            "results/report/figures/balance.png",
+            caption="../report/balance.rst",
+            category="Cohort",
+            labels={"figure": "balance"},
+        ),
+        svg="results/report/figures/balance.svg",
+    log:
+        "logs/report_balance.log",
+    benchmark:
+        "logs/report_balance.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        groups=PLAN.tables.groups,
+        code=code_of("report_balance"),
+    message:
+        "Report: balance of patients and controls"
+    script:
+        "../../scripts/report_balance.py"
+
+
 rule report_motion:
     input:
         cohort=rules.cohort.output.participants,
@@ -345,6 +371,7 @@ rule report_index:
         cohort=rules.cohort.output.participants,
         flow=rules.cohort.output.flow,
         table_one=rules.cohort.output.table_one,
+        balance=rules.cohort.output.balance,
         reports=rules.cohort.input.reports,
         networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
         fits=expand(rules.fit_networks.output.report, group=PLAN.groups),
@@ -369,6 +396,7 @@ rule report_index:
         ),
         figures=[
             rules.report_cohort.output.png,
+            rules.report_balance.output.png,
             rules.report_motion.output.png if PLAN.has_motion else [],
             rules.report_quality.output.png if PLAN.source.has_anatomy else [],
             rules.report_overlap.output.png,

@@ -1,32 +1,16 @@
-"""Assemble the cohort: every subject with its quality figures, exclusions and split."""
+"""Assemble the cohort: every subject with its quality figures, exclusions, pair and split."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from notears_pfl.cohort.covariates import QUALITY
 from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
+from notears_pfl.cohort.matching import NO_MATCHING, Matching, match_subjects
 from notears_pfl.cohort.split import split_subjects
 from notears_pfl.errors import CohortError
 
-# Quality columns of the cohort table, and the keys of a subject's report they are read from.
-QUALITY = {
-    "n_volumes": "n_volumes",
-    "mean_fd_mm": "mean_fd_power_mm",
-    "share_fd_above": "share_fd_power_mm_above_0.5",
-    "mean_dvars_percent": "mean_dvars_percent",
-    "median_tsnr": "median_tsnr",
-    "brain_ml": "brain_ml",
-    "head_agreement": "head_agreement",
-    "surface_correction": "surface_correction",
-    "template_agreement_affine": "template_agreement_affine",
-    "template_agreement": "template_agreement",
-    "affine_volume": "affine_volume",
-    "smallest_jacobian": "smallest_jacobian",
-    "bold_t1w_agreement": "bold_t1w_agreement",
-    "brain_coverage": "brain_coverage",
-    "degrees_of_freedom": "degrees_of_freedom",
-}
 # Whether a step converged (keys of the report and columns of the table). A step that did not
 # converge often still has a good result, so this excludes no one.
 CONVERGED = ("tissue_model_converged", "motion_converged", "bold_t1w_converged")
@@ -36,8 +20,9 @@ NO_SCAN = {"status": "failed", "reason": "no scan was found"}
 def assemble_cohort(
     participants: pd.DataFrame, reports: Mapping[str, Mapping[str, Any]], groups: tuple[str, str],
     sites: Sequence[str], limits: Limits, discovery_share: float, seed: int,
+    matching: Matching = NO_MATCHING, name: str = "The participants table",
 ) -> pd.DataFrame:  # fmt: skip
-    """Apply the exclusion criteria to all participants, then split the included ones.
+    """Apply the exclusion criteria to all participants, match the others, then split them.
 
     Parameters
     ----------
@@ -58,13 +43,17 @@ def assemble_cohort(
         Share of the included subjects of each site and group in the discovery set.
     seed : int
         Seed of the study.
+    matching : Matching
+        Covariates in which patients and controls are matched; none by default.
+    name : str
+        Name of the participants table in error messages: its file.
 
     Returns
     -------
     DataFrame
         The participants with the columns of ``QUALITY`` and ``CONVERGED``, ``cautions`` (the
-        subject's unusual quality figures), ``failure``, ``included``, ``exclusion`` (the reason)
-        and ``split``.
+        subject's unusual quality figures), ``failure``, ``included``, ``exclusion`` (the reason),
+        ``matched_pair`` (the patient of a matched pair, for both of its subjects) and ``split``.
     """
     ids = participants["participant_id"]
     if "not_enrolled" not in participants:
@@ -91,6 +80,9 @@ def assemble_cohort(
     subjects["cautions"] = [" ".join(report.get("cautions", [])) for report in own]
     subjects["failure"] = [r["reason"] if r["status"] == "failed" else "" for r in own]
     subjects["exclusion"] = exclusion_reasons(subjects, groups, sites, limits)
+    matched = match_subjects(subjects[subjects["exclusion"] == ""], groups, sites, matching, name)
+    subjects["exclusion"] = matched.reason.reindex(subjects.index).fillna(subjects["exclusion"])
+    subjects["matched_pair"] = matched.pair.reindex(subjects.index, fill_value="")
     subjects["included"] = subjects["exclusion"] == ""
     split = split_subjects(subjects[subjects["included"]], groups, sites, discovery_share, seed)
     subjects["split"] = split.reindex(subjects.index, fill_value="")

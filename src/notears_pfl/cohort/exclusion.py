@@ -6,6 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+# Start of the reason of a subject that passes the criteria, but is left over by matching.
+NO_PARTNER = "no partner"
+
 
 @dataclass(frozen=True)
 class Limits:

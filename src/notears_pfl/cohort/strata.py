@@ -1,10 +1,11 @@
 """Strata of subjects, within which labels are permuted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
+from notears_pfl.cohort.covariates import MOST_NAMED
 from notears_pfl.errors import CohortError
 
 # A column of numbers with more values than this is cut at its median.
@@ -33,3 +34,16 @@ def strata_of(subjects: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     if parts.empty and not len(parts.columns):
         return np.zeros(len(subjects), dtype=int)
     return parts.groupby(list(parts.columns), sort=True).ngroup().to_numpy()
+
+
+def strata_without_values(subjects: pd.DataFrame, columns: Sequence[str]) -> Iterator[str]:
+    """Name the subjects of each column's stratum of unknown values."""
+    for name in columns:
+        who = subjects["participant_id"][subjects[name].isna()].tolist()
+        if who:
+            more = ", …" if len(who) > MOST_NAMED else ""
+            yield (
+                f"evidence.strata: {name} is unknown for {len(who)} of {len(subjects)} subjects "
+                f"({', '.join(who[:MOST_NAMED])}{more}). Their labels are permuted among "
+                "themselves only, as a stratum of their own."
+            )

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
+from notears_pfl.cohort.balance import standardised_difference
+from notears_pfl.cohort.covariates import as_numbers
 from notears_pfl.cohort.split import DISCOVERY, VALIDATION
 
 
@@ -50,35 +51,20 @@ def table_one(
     -------
     DataFrame
         Columns ``site``, ``variable``; ``n_<group>``, ``mean_<group>``, ``sd_<group>`` for both
-        groups; ``smd``, (mean of patients − mean of controls) / pooled standard deviation,
-        missing if undefined.
+        groups; ``smd``, the standardised difference between them (:mod:`balance`).
     """
-    numeric = _as_numbers(subjects[list(variables)])
+    numeric = as_numbers(subjects[list(variables)])
     rows = []
     for site, members in subjects.groupby("site", sort=False):
-        for variable in numeric:
+        for variable in map(str, numeric):
             row: dict[str, object] = {"site": site, "variable": variable}
-            moments = []
             for group in groups:
                 values = numeric[variable][members.index[members["group"] == group]].dropna()
-                moments.append((values.mean(), values.std()))
                 row[f"n_{group}"] = len(values)
-                row[f"mean_{group}"], row[f"sd_{group}"] = moments[-1]
-            (mean_p, sd_p), (mean_c, sd_c) = moments
-            pooled = np.sqrt((sd_p**2 + sd_c**2) / 2)
-            row["smd"] = (mean_p - mean_c) / pooled if pooled > 0 else np.nan
+                row[f"mean_{group}"], row[f"sd_{group}"] = values.mean(), values.std()
+            row["smd"] = standardised_difference(
+                numeric.loc[members.index, variable], members["group"] == groups[0], members["site"]
+            )
             rows.append(row)
     moments_of = [f"{figure}_{group}" for group in groups for figure in ("n", "mean", "sd")]
     return pd.DataFrame(rows, columns=["site", "variable", *moments_of, "smd"])
-
-
-def _as_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace each text column by 0/1 columns named ``column = value``."""
-    columns = {}
-    for name, column in table.items():
-        if pd.api.types.is_numeric_dtype(column):
-            columns[str(name)] = column.astype(float)
-        else:
-            for value in sorted(column.dropna().unique())[:-1]:
-                columns[f"{name} = {value}"] = (column == value).where(column.notna()).astype(float)
-    return pd.DataFrame(columns, index=table.index)

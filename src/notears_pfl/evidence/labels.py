@@ -45,8 +45,9 @@ def check_labels(patients: Mask, site: npt.NDArray[np.intp], blocks: Blocks) -> 
             raise InputError(msg)
     if (found := n_labellings(patients, blocks)) < 2:
         msg = (
-            f"labels cannot be permuted: only {found} labelling keeps the numbers of patients and "
-            "controls in every stratum of every site. Use fewer strata."
+            f"labels cannot be permuted: at least 2 labellings are needed, but only {found} keeps "
+            f"the numbers of patients ({int(patients.sum())}) and controls "
+            f"({int((~patients).sum())}) in every stratum of every site. Use fewer strata."
         )
         raise InputError(msg)
 

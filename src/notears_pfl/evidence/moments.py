@@ -121,12 +121,13 @@ def subject_moments(
 
 def _refuse_identical(tables: Sequence[Array], names: Sequence[str]) -> None:
     """Refuse a series that two subjects share: permuted or resampled, they are not independent."""
-    seen: dict[bytes, int] = {}
-    for i, x in enumerate(tables):
-        first = seen.setdefault(x.tobytes(), i)
-        if first != i:
-            msg = (
-                f"{names[first]} and {names[i]} have identical series. Subjects must be different "
-                "persons: remove one of them."
-            )
-            raise InputError(msg)
+    same: dict[bytes, list[str]] = {}
+    for x, name in zip(tables, names, strict=True):
+        same.setdefault(x.tobytes(), []).append(name)
+    twins = [" and ".join(who) for who in same.values() if len(who) > 1]
+    if twins:
+        msg = (
+            f"{'; '.join(twins)} have identical series. Subjects must be different persons: remove "
+            "all but one of them from the participants table."
+        )
+        raise InputError(msg)

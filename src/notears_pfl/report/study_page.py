@@ -21,6 +21,7 @@ from notears_pfl.report.page import embed_picture, index_page
 from notears_pfl.report.page_parts import Caption, Picture, SetAside
 from notears_pfl.report.sections import (
     certainty,
+    group_balance,
     method_comparison,
     nodes,
     phantom_truth,
@@ -40,8 +41,8 @@ from notears_pfl.report.sections.site_networks import networks_captions, network
 from notears_pfl.report.sections.subject_quality import quality_section
 
 TABLES = (
-    "cohort", "flow", "table_one", "degree", "degree_top", "degree_totals", "overlap",
-    "site_specific", "counts", "scale_audit", "edge_motion", "evidence_connections",
+    "cohort", "flow", "table_one", "balance", "degree", "degree_top", "degree_totals",
+    "overlap", "site_specific", "counts", "scale_audit", "edge_motion", "evidence_connections",
     "evidence_counts", "evidence_tested", "evidence_replication",
 )  # fmt: skip
 BENCHMARK = ".benchmark.tsv"
@@ -191,6 +192,7 @@ def figure_captions(findings: Findings) -> dict[str, Caption]:
     captions = (
         nodes.CAPTIONS
         | certainty.CAPTIONS
+        | group_balance.CAPTIONS
         | method_comparison.CAPTIONS
         | phantom_truth.CAPTIONS
         | subject_quality.CAPTIONS

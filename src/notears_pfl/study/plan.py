@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from notears_pfl.cohort.covariates import QUALITY, check_known
 from notears_pfl.io.sidecars import read_sidecar, write_json
+from notears_pfl.phantom.cohort import PARTICIPANTS_SIDECAR
 from notears_pfl.study.configuration import StudyTables, read_tables
 from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
@@ -185,6 +187,9 @@ def plan_study(
     tables = read_tables(config, schemas, name)
     known = read_sidecar(record) if not is_main and record.exists() else {}
     source = read_source(config, tables, name, known)
+    drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
+    known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
+    check_known(config["cohort"]["match"], list(known_columns), source.participants_table)
     if is_main and isinstance(source, Enrolled):
         write_json(source.header_problems, record)
     atlas = _atlas(config["rois"]["atlas"], source, tables.rois)

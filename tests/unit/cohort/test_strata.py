@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from notears_pfl.cohort.strata import strata_of
+from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.errors import CohortError
 
 SUBJECTS = pd.DataFrame(
@@ -39,3 +39,15 @@ def test_numbers_are_cut_at_the_median_of_the_site():
 def test_a_column_without_values_is_refused():
     with pytest.raises(CohortError, match="no values in column 'handedness'"):
         strata_of(SUBJECTS, ["handedness"])
+
+
+def test_subjects_without_a_value_are_named():
+    people = SUBJECTS.assign(participant_id=[f"sub-{i}" for i in range(8)])
+
+    lines = list(strata_without_values(people, ["sex", "site", "age"]))
+
+    assert len(lines) == 2
+    assert lines[0].startswith(
+        "evidence.strata: sex is unknown for 1 of 8 subjects (sub-3). Their labels are permuted"
+    )
+    assert "age is unknown for 1 of 8 subjects (sub-7)" in lines[1]

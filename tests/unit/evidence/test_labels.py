@@ -59,5 +59,14 @@ def test_a_site_with_one_group_is_refused():
 def test_strata_that_allow_one_labelling_are_refused():
     blocks = blocks_of(SITE, np.arange(len(SITE)))
 
-    with pytest.raises(InputError, match=r"labels cannot be permuted.*Use fewer strata"):
+    with pytest.raises(InputError, match=r"at least 2 .* only 1 keeps .*\(6\).*\(5\).*Use fewer"):
         check_labels(PATIENTS, SITE, blocks)
+
+
+@pytest.mark.parametrize(("patients", "controls", "ways"), [(1, 5, 6), (1, 1, 2), (2, 5, 21)])
+def test_the_labellings_of_a_small_group_are_counted(patients, controls, ways):
+    labels = np.repeat([True, False], [patients, controls])
+
+    drawn = {permuted(labels, labels * 0, np.random.default_rng(s)).tobytes() for s in range(400)}
+
+    assert n_labellings(labels, labels * 0) == ways == len(drawn)

@@ -50,7 +50,11 @@ def test_a_batch_of_counts_is_the_same_as_one_at_a_time(study):
 
 
 def test_identical_subjects_are_refused(study):
-    series = [*study.series[:-1], study.series[3]]
+    series = [*study.series[:-2], study.series[5], study.series[3]]
+    names = [f"sub-{i}" for i in range(len(series))]
 
-    with pytest.raises(InputError, match="subject 3 and subject 47 have identical series"):
-        subject_moments(series, study.site)
+    with pytest.raises(
+        InputError,
+        match=r"^sub-3 and sub-47; sub-5 and sub-46 have identical series.*remove all but one",
+    ):
+        subject_moments(series, study.site, names=names)

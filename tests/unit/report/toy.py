@@ -22,6 +22,7 @@ from notears_pfl.analysis.judged import (
     judged_totals,
 )
 from notears_pfl.analysis.overlap import overlapping_connections, site_specific_connections
+from notears_pfl.cohort.balance import balance_table
 from notears_pfl.cohort.table_one import flow_table, table_one
 from notears_pfl.evidence.bootstrap import Bootstraps
 from notears_pfl.evidence.comparison import compare
@@ -159,6 +160,7 @@ def toy_evidence(networks, rois):
 def toy_tables(n_per_cell=4):
     """Give every table of results, as read from its file."""
     rois, cohort = toy_rois(), toy_cohort(n_per_cell)
+    described = ["age", "sex", "mean_fd_mm"]
     networks = toy_networks(rois)
     edges = edge_table(networks, 0)
     degree = degrees(edges, GROUPS, SITES, rois.index)
@@ -180,7 +182,7 @@ def toy_tables(n_per_cell=4):
     overlap = overlapping_connections(edges, GROUPS, SITES)
     alone = site_specific_connections(edges)
     totals = degree_totals(degree, top, GROUPS)
-    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "exclusion": "", "split": ""})
     return {
         "rois": rois,
         "cohort": cohort,
@@ -188,7 +190,8 @@ def toy_tables(n_per_cell=4):
         "other_networks": toy_networks(rois, seed=0),
         "edges": edges,
         "flow": flow_table(blank),
-        "table_one": table_one(cohort[cohort["included"]], GROUPS, ["age", "sex", "mean_fd_mm"]),
+        "table_one": table_one(cohort[cohort["included"]], GROUPS, described),
+        "balance": balance_table(blank, GROUPS, SITES, described),
         "degree": judged_degrees(degree, evidence["evidence_degree"]),
         "degree_top": judged_top(top, evidence["evidence_degree"]),
         "degree_totals": judged_totals(totals, evidence["evidence_counts"]),
@@ -254,7 +257,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
 def blank_pictures(findings):
     """Give an embedded picture, one grey pixel each, for every figure of the page."""
     names = ["cohort_flow", "cohort_motion", "overlap", "degree", "truth", "figure_cohort"]
-    names += ["evidence"]
+    names += ["evidence", "balance"]
     names += [f"site_specific_group-{group}" for group in findings.groups]
     names += [
         f"network_group-{g}_site-{s}_{kind}"

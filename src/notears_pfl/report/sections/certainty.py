@@ -8,14 +8,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from notears_pfl.cohort.split import DISCOVERY
+from notears_pfl.cohort.strata import strata_of, strata_without_values
+from notears_pfl.evidence.labels import n_labellings
 from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC, VERMILION
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.sections.group_balance import (
+    balance_lines,
+    matching_lines,
+    missing_lines,
+)
 
 # False discovery rate up to which a difference counts as found.
 FOUND = 0.05
-# Standardised differences of covariates above this may explain a difference between groups.
-UNBALANCED = 0.2
+# With fewer labellings, no p-value of a site alone can be 0.05 or less.
+FEW_LABELLINGS = 20
 CAPTIONS = {
     "evidence": Caption(
         "Differences between {patients} and {controls} against chance, replication, directions",
@@ -41,7 +49,10 @@ def certainty_section(findings: Findings, pictures: Mapping[str, Picture]) -> Se
             "counts": _count_table(findings),
             "tested": _tested_table(tested),
             "replication": _replication_table(findings.tables["evidence_replication"]),
-            "unbalanced": list(unbalanced_lines(findings.tables["table_one"])),
+            "labels": list(label_lines(findings)),
+            "unbalanced": list(balance_lines(findings.tables["balance"], findings.groups)),
+            "unknown": list(missing_lines(findings.tables["balance"], findings.groups)),
+            "matched": list(matching_lines(findings)),
             "n_tested": len(tested),
         },
     )
@@ -85,12 +96,23 @@ def evidence_lines(findings: Findings) -> Iterator[str]:
         )
 
 
-def unbalanced_lines(table_one: pd.DataFrame) -> Iterator[str]:
-    """Name the covariates in which patients and controls of a site are not alike."""
-    apart = table_one[table_one["smd"].abs() > UNBALANCED]
-    for variable, rows in apart.groupby("variable", sort=False):
-        sites = ", ".join(f"{s} ({d:+.2f})" for s, d in zip(rows["site"], rows["smd"], strict=True))
-        yield f"{variable}: {sites}"
+def label_lines(findings: Findings) -> Iterator[str]:
+    """Name sites whose labels can hardly be permuted, and subjects without a stratum."""
+    columns = findings.config["evidence"]["strata"]
+    included = findings.cohort[findings.cohort["included"].astype(bool)]
+    own = included.assign(stratum=strata_of(included, columns))
+    own = own[own["split"] == DISCOVERY]
+    for site in findings.sites:
+        members = own[own["site"] == site]
+        patients = (members["group"] == findings.groups[0]).to_numpy()
+        ways = n_labellings(patients, members["stratum"].to_numpy())
+        if ways < FEW_LABELLINGS:
+            yield (
+                f"At {site}, the labels of {patients.sum()} {findings.groups[0]} and "
+                f"{(~patients).sum()} {findings.groups[1]} can be exchanged in {ways} ways "
+                "only: this site alone cannot show a difference."
+            )
+    yield from strata_without_values(included, columns)
 
 
 def _number(value: float) -> str:

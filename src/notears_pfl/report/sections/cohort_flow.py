@@ -11,9 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from notears_pfl.cohort.exclusion import NO_PARTNER
 from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.sections.group_balance import balance_page_table, matching_lines
 
 FLOW_TITLES = {
     "site": "site", "group": "group", "found": "found", "preprocessed": "with usable series",
@@ -32,7 +34,8 @@ MOTION_PANELS = {
     "share_fd_above": ("share of volumes above 0.5 mm", ("max_share_fd_above",)),
 }
 # Kinds of reasons that are about the study's design, not about a subject's data.
-NOT_QUALITY = IN_NO_GROUP, LACKS_GROUP = "in neither group", "site lacks one of the groups"
+IN_NO_GROUP, LACKS_GROUP = "in neither group", "site lacks one of the groups"
+NOT_QUALITY = (IN_NO_GROUP, LACKS_GROUP, NO_PARTNER)
 CAPTIONS = {
     "cohort_flow": Caption(
         "Flow of subjects from the participants table to discovery and validation, by group",
@@ -85,6 +88,9 @@ def cohort_section(findings: Findings, pictures: Mapping[str, Picture]) -> Secti
                 interactive=len(out) > 12,
             ),
             "table_one": _table_one(findings),
+            "balance": balance_page_table(findings),
+            "balance_picture": pictures["balance"],
+            "matched": list(matching_lines(findings)),
             "motion_picture": pictures.get("cohort_motion"),
             "limits": findings.config["cohort"]["limits"],
         },

@@ -2,16 +2,10 @@
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Section
-from notears_pfl.report.sections.certainty import (
-    FOUND,
-    UNBALANCED,
-    evidence_lines,
-    unbalanced_lines,
-)
+from notears_pfl.report.sections.certainty import FOUND, evidence_lines, label_lines
+from notears_pfl.report.sections.group_balance import balance_lines, matching_lines
 
 
 def glance_section(findings: Findings) -> Section:
@@ -120,6 +114,7 @@ def _careful(findings: Findings) -> Iterator[str]:
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):
         yield f"Excluded: {len(out)} of {len(findings.cohort)} subjects; see Cohort for why."
+    yield from matching_lines(findings)
     warned = [name for name in findings.reports if findings.cautions_on(name)]
     if warned:
         named = ", ".join(warned[:5]) + (", …" if len(warned) > 5 else "")
@@ -127,17 +122,14 @@ def _careful(findings: Findings) -> Iterator[str]:
             f"Preprocessing raised cautions for {len(warned)} of {len(findings.reports)} subjects "
             f"({named}): an unusual measure, or a step that did not converge. See their pages."
         )
-    yield from _imbalance(findings.tables["table_one"])
-    others = [
-        line
-        for line in unbalanced_lines(findings.tables["table_one"])
-        if not line.startswith("mean_fd_mm")
-    ]
-    if others:
-        yield (
-            "Patients and controls also differ in " + "; ".join(others) + " (standardised mean "
-            "difference above 0.2), which could explain differences between their networks."
-        )
+    balance = findings.tables["balance"]
+    unlike = list(balance_lines(balance, findings.groups))
+    yield from unlike
+    if unlike:
+        yield "Such differences could explain differences between the groups' networks."
+    if "mean_fd_mm" not in set(balance["variable"]):
+        yield "Head motion is not known: the participants table has no column for it."
+    yield from label_lines(findings)
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])
     yield (
@@ -145,18 +137,3 @@ def _careful(findings: Findings) -> Iterator[str]:
         f"to about {least:.0f} independent samples for {len(findings.rois)} regions."
     )
     yield "Edges are directed dependencies, not proof of causation."
-
-
-def _imbalance(table_one: pd.DataFrame) -> Iterator[str]:
-    motion = table_one[table_one["variable"] == "mean_fd_mm"]
-    apart = motion[motion["smd"].abs() > UNBALANCED]
-    if len(apart):
-        named = ", ".join(
-            f"{site} ({d:+.2f})" for site, d in zip(apart["site"], apart["smd"], strict=True)
-        )
-        yield (
-            f"Head motion differs between patients and controls at {named} (standardised mean "
-            "difference of framewise displacement, patients minus controls)."
-        )
-    elif not len(motion):
-        yield "Head motion is not known: the participants table has no column for it."

@@ -7,6 +7,7 @@ from functools import cache
 
 import pandas as pd
 
+from notears_pfl.cohort.covariates import listed
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page import TEMPLATES
 from notears_pfl.report.page_parts import Section
@@ -167,6 +168,16 @@ def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:
         )
     if "mean_fd_mm" not in cohort or cohort["mean_fd_mm"].isna().all():
         yield "Framewise displacement was not available and not used."
+    if share["match"]:
+        yield (
+            f"Within each site, patients were matched to controls on {listed(share['match'])}: the "
+            "most pairs with equal categories and numbers that differ by at most "
+            f"{share['caliper']:g} standard deviations (within sites and groups), and of these the "
+            "set of pairs with the smallest sum of standardised distances. Subjects without a "
+            "partner were excluded; the two subjects of a pair were kept in the same set."
+        )
+    else:
+        yield "Patients and controls were not matched."
     yield (
         f"{int(cohort['included'].sum())} of {len(cohort)} subjects were included. For each site "
         f"and group, {share['discovery_share']:.0%} were drawn at random (seed "

@@ -1,5 +1,6 @@
 """The section on evidence says what differs, and what chance would give."""
 
+import pandas as pd
 import pytest
 from tests.unit.report.toy import GROUPS, blank_pictures, toy_findings
 
@@ -7,7 +8,7 @@ from notears_pfl.report.sections.certainty import (
     certainty_section,
     evidence_figure,
     evidence_lines,
-    unbalanced_lines,
+    label_lines,
 )
 
 
@@ -40,12 +41,32 @@ def test_too_few_labellings_are_said(findings):
     assert not any("can be below" in line for line in evidence_lines(findings))
 
 
-def test_covariates_that_differ_are_named_with_their_sites(findings):
-    table = findings.tables["table_one"].copy()
-    table["smd"] = 0.1
-    table.loc[table["variable"] == "age", "smd"] = [0.5, -0.3, 0.0]
+def test_sites_whose_labels_can_hardly_be_permuted_are_named_with_the_number(findings):
+    cohort = findings.cohort.copy()
+    kut, huh = (cohort["site"] == site for site in ("KUT", "HUH"))
+    cohort.loc[kut & (cohort["group"] == "MDD"), "split"] = ["discovery", *["validation"] * 3]
+    cohort.loc[kut & (cohort["group"] == "HC"), "split"] = "discovery"
+    cohort = pd.concat([cohort, *[cohort[huh].assign(included=True)] * 3], ignore_index=True)
+    changed = toy_findings(tables={**findings.tables, "cohort": cohort})
 
-    assert list(unbalanced_lines(table)) == ["age: COI (+0.50), KUT (-0.30)"]
+    lines = list(label_lines(changed))
+
+    assert (
+        "At KUT, the labels of 1 MDD and 4 HC can be exchanged in 5 ways only: this site alone "
+        "cannot show a difference."
+    ) in lines
+    assert not any("At HUH" in line for line in lines)
+
+
+def test_subjects_without_a_stratum_are_named(findings):
+    cohort = findings.cohort.copy()
+    cohort.loc[2, "sex"] = None
+    config = {**findings.config, "evidence": {**findings.config["evidence"], "strata": ["sex"]}}
+    changed = toy_findings(tables={**findings.tables, "cohort": cohort}, config=config)
+
+    said = "\n".join(certainty_section(changed, blank_pictures(changed)).content["labels"])
+
+    assert f"sex is unknown for 1 of 22 subjects ({cohort.loc[2, 'participant_id']})" in said
 
 
 def test_the_section_shows_every_tested_connection(findings):

@@ -13,6 +13,7 @@ from notears_pfl.report.sections.cohort_flow import (
     reason_kind,
 )
 from notears_pfl.report.sections.glance import glance_section
+from notears_pfl.report.sections.group_balance import balance_figure
 
 from ..toy import GROUPS, LIMITS, texts, toy_cohort, toy_findings, words
 
@@ -35,9 +36,10 @@ def test_table_one_gives_mean_spread_number_and_difference(findings, pictures):
 
 
 def test_a_cohort_without_characteristics_has_no_table_one(findings, pictures, tmp_path):
-    nothing = findings.tables["table_one"].iloc[:0]
-    write_table(nothing, tmp_path / "table_one.tsv", index=False)
-    tables = {**findings.tables, "table_one": read_table(tmp_path / "table_one.tsv")}
+    tables = dict(findings.tables)
+    for name in ("table_one", "balance"):
+        write_table(tables[name].iloc[:0], tmp_path / f"{name}.tsv", index=False)
+        tables[name] = read_table(tmp_path / f"{name}.tsv")
 
     section = cohort_section(toy_findings(tables=tables), pictures)
     page = render("sections/cohort.html", content=section.content)
@@ -45,6 +47,8 @@ def test_a_cohort_without_characteristics_has_no_table_one(findings, pictures, t
 
     assert "No characteristics are available" in page
     assert "Head motion is not known" in careful
+    assert "Balance of patients" not in page
+    assert balance_figure(tables["balance"]).axes
 
 
 def test_the_flow_counts_everyone_and_gives_reasons(tables):
