@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
-from notears_pfl.model.federation import Description
+from notears_pfl.model.federation import Description, LocalSites, site_from_samples
 from notears_pfl.model.selection import (
     FUSIONS,
     KAPPAS,
@@ -24,19 +24,19 @@ def test_sparsity_falls_with_the_root_of_the_samples_down_to_its_floor():
 
 
 def test_edgewise_compares_kappa_at_one_sparsity():
-    settings, pilot = candidates("edgewise", "auto", "auto", "auto", SITES)
+    settings, usual = candidates("edgewise", "auto", "auto", "auto", SITES)
 
     assert [s.kappa for s in settings] == sorted(KAPPAS)
     assert {s.lambda2 for s in settings} == {sparsity_level(4, 8, 12)}
-    assert settings[pilot].kappa == 1
+    assert settings[usual].kappa == 1
 
 
 def test_chain_compares_the_sparsity_of_one_site_and_of_all_sites_together():
-    settings, pilot = candidates("chain", "auto", "auto", "auto", SITES)
+    settings, usual = candidates("chain", "auto", "auto", "auto", SITES)
 
     assert {s.lambda1 for s in settings} == {sparsity_level(1, 8, 12), sparsity_level(1, 8, 48)}
     assert len({s.lambda2 for s in settings}) == len(settings) // 2
-    assert settings[pilot].lambda1 == sparsity_level(1, 8, 12)
+    assert settings[usual].lambda1 == sparsity_level(1, 8, 12)
 
 
 def test_chain_compares_every_setting_once_where_both_sparsities_are_on_their_floor(samples):
@@ -78,3 +78,19 @@ def test_equal_sites_are_tied_more_than_sites_with_opposite_weights(truth, rng):
         return NotearsPFL(center=False, progress=False).fit(sites).parameters_.kappa
 
     assert chosen_kappa([1, 1, 1, 1]) > chosen_kappa([1, -1, 1, -1])
+
+
+def test_cross_validation_needs_no_path_of_its_own(samples):
+    """Without an order and a fold, the sites prepare for the moments and for the final path."""
+    sites = [site_from_samples(x, demean=True) for x in samples]
+    begun = []
+
+    class Recorded(LocalSites):
+        def begin(self, D, orders, fold):
+            begun.append((orders[0] is None, fold))
+            super().begin(D, orders, fold)
+
+    model = NotearsPFL(progress=False).fit_over(Recorded(sites))
+
+    assert begun.count((True, None)) == 2
+    assert sum(candidate.score is not None for candidate in model.candidates_) > 1
