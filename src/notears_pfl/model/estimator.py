@@ -249,7 +249,7 @@ class NotearsPFL:
                 alike = in_common_units(theirs, gains)
                 U = U / gains[:, None, None]
                 chosen = select(part, alike, gains, U, given, options, bar.update)
-                solutions.append(solve(chosen.problem, alike, U, options, bar.update))
+                solutions.append(solve(chosen.problem, alike, U, options, bar.update, chosen.begun))
                 parameters += [chosen.parameters] * len(theirs)
                 candidates += chosen.candidates
         self.parameters_ = mean_parameters(parameters)

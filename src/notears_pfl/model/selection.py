@@ -1,11 +1,13 @@
 """Choose λ1, λ2 and κ from the data alone; sites return scores, never samples.
 
 λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone adds to the
-gradient of the loss. In the sites' consensus order of the ROIs, which needs no fit
-(:func:`notears_pfl.model.orders.consensus_order`), the remaining parameter (κ for ``edgewise``; λ2
-for ``chain``, with the λ1 of one site and of all sites pooled) is cross-validated inside every
-site: for each candidate and fold the refit runs without the held-out samples, each site returns
-the squared residuals of its own, summed per ROI, and the score of a candidate is
+gradient of the loss. The remaining parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of
+one site and of all sites pooled) is cross-validated inside every site, in orders of the ROIs: with
+many samples in the sites' consensus order, which needs no fit
+(:func:`notears_pfl.model.orders.consensus_order`), with few in those of a pilot fit, because the
+consensus then favours strong ties. For each candidate and fold the refit runs without the held-out
+samples, each site returns the squared residuals of its own, summed per ROI, and the score of a
+candidate is
 
     Σ_j log Σ_k (squared residuals of ROI j at site k)
 
@@ -20,7 +22,8 @@ from typing import Literal
 import numpy as np
 
 from notears_pfl.model.constraints import free_constraints
-from notears_pfl.model.coordinator import effective_samples
+from notears_pfl.model.coordinator import effective_samples, site_orders
+from notears_pfl.model.evidence import FEW
 from notears_pfl.model.federation import Description, Sites
 from notears_pfl.model.orders import consensus_order
 from notears_pfl.model.problem import (
@@ -31,17 +34,27 @@ from notears_pfl.model.problem import (
     penalty_terms,
     row_scale,
 )
-from notears_pfl.model.solver import ConsensusProblem, Log, Options, refit
+from notears_pfl.model.solver import (
+    BegunPath,
+    ConsensusProblem,
+    Log,
+    Options,
+    begin_path,
+    follow_path,
+    refit,
+)
 
 Auto = Literal["auto"]
 KAPPAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-# What a fit without cross-validation takes.
+# That of the pilot, and of a fit without cross-validation.
 USUAL_KAPPA = 1.0
 # Chain: λ2 in units of the difference that noise makes between neighbouring sites.
 FUSIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 USUAL_FUSION = 1.0
 # Cross-validation compares candidates, so its refits may stop early.
 CV_TOL, CV_ROUNDS = 5e-3, 40
+# The pilot only provides orders for cross-validation: it skips stages of the path.
+PILOT_STRIDE = 4
 
 
 @dataclass(frozen=True)
@@ -54,11 +67,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen parameters, the problem that they pose, and all candidates with their scores."""
+    """The chosen parameters, the problem that they pose, and all candidates with their scores.
+
+    ``begun`` is the first stage of the problem's path where the pilot has run it.
+    """
 
     parameters: Parameters
     problem: ConsensusProblem
     candidates: list[Candidate]
+    begun: BegunPath | None = None
 
 
 def select(
@@ -89,7 +106,7 @@ def select(
     tick : callable
         Called after every round.
     """
-    settings, chosen = candidates(options.penalty, *given, described)
+    settings, usual = candidates(options.penalty, *given, described)
     variances = np.array([site.variances for site in described])
     noise = noise_variance(described)
     problems = []
@@ -98,13 +115,21 @@ def select(
         problems.append(ConsensusProblem(sites, terms, row_scale(terms, variances), noise, gains))
 
     scores: Sequence[float | None] = [None] * len(settings)
+    chosen, begun = usual, None
     if len(settings) > 1 and (folds := n_folds(described)):
-        known = options.constraints or free_constraints(U.shape[-1])
-        orders = [known.order(consensus_order(U))] * len(U)
+        if typical_samples(described) >= FEW * U.shape[-1]:
+            known = options.constraints or free_constraints(U.shape[-1])
+            orders = [known.order(consensus_order(U))] * len(U)
+        else:
+            begun = begin_path(problems[usual], options, tick)
+            shorter = replace(options, path=options.path[::PILOT_STRIDE])
+            Z = follow_path(problems[usual], shorter, Log(tick), begun)
+            orders = site_orders(Z, variances, options.path_threshold)
         scores = cross_validate(problems, settings, orders, folds, options, Log(tick))
         chosen = int(np.argmin([np.inf if score is None else score for score in scores]))
     compared = [Candidate(*pair) for pair in zip(settings, scores, strict=True)]
-    return Selection(settings[chosen], problems[chosen], compared)
+    reused = begun if chosen == usual else None
+    return Selection(settings[chosen], problems[chosen], compared, reused)
 
 
 def sparsity_level(n_sites: int, n_rois: int, n_samples: float) -> float:
