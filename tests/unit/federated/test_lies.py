@@ -11,8 +11,8 @@ from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.model.federation import Description
 
 
-def fitted(courier):
-    return NotearsPFL(progress=False).fit_over(courier.sites)
+def fitted(courier, **settings):
+    return NotearsPFL(**settings, progress=False).fit_over(courier.sites)
 
 
 def described_as(**changes):
@@ -56,8 +56,8 @@ def test_a_site_that_claims_units_that_it_does_not_have_refuses_the_requests_tha
         fitted(courier)
 
 
-def inflating(hospitals, step, *, folds):
-    """Have S1 move away from V in every round, or in those of cross-validation only.
+def inflating(hospitals, step, *, in_folds):
+    """Have S1 move away from V in the rounds of cross-validation, or in all others.
 
     A step of 2 is as far as one answer may go without refusal; the limit on weights is kept.
     """
@@ -74,7 +74,7 @@ def inflating(hospitals, step, *, folds):
             reach = np.sqrt((1 + rho * ((root * V) ** 2).sum(axis=0)) / rho / 7)
             W = (V + step * reach / root) * (1 - np.eye(8))
             W *= min(1.0, 9e5 / (np.abs(W) * root / root.T).max())
-            if not folds or fold is not None:
+            if in_folds == (fold is not None):
                 answer = Message("answer", answer.round, answer.basis, ((W, 1.0),))
             answers["S1"] = b"".join(map(encode, [*earlier, answer]))
         return answers
@@ -85,19 +85,27 @@ def inflating(hospitals, step, *, folds):
 @pytest.mark.parametrize("step", [1e-3, 0.9, 1.9])
 def test_a_site_whose_weights_are_not_those_of_its_first_answer_is_named_at_once(hospitals, step):
     courier = hospitals.courier()
-    courier._exchange = inflating(hospitals, step, folds=False)
+    courier._exchange = inflating(hospitals, step, in_folds=False)
 
     with pytest.raises(MessageError, match=r"site S1: .* follow from the samples of the first"):
-        fitted(courier)
+        fitted(courier, kappa=0.5)
 
     assert courier.exchanges <= 4
 
 
-@pytest.mark.parametrize("step", [1.2, 1.9])
-def test_a_site_that_inflates_weights_without_a_fold_is_named_before_others_answer(hospitals, step):
+@pytest.mark.parametrize("kappa", [0.5, "auto"])
+def test_a_small_lie_outside_cross_validation_is_named(hospitals, kappa):
+    courier = hospitals.courier()
+    courier._exchange = inflating(hospitals, 1e-3, in_folds=False)
+
+    with pytest.raises(MessageError, match=r"site S1: .* follow from the samples of the first"):
+        fitted(courier, kappa=kappa)
+
+
+def test_a_site_that_inflates_weights_without_a_fold_is_named_before_others_answer(hospitals):
     """What the samples without a fold say is not known, so only the bounds hold there."""
     courier = hospitals.courier()
-    courier._exchange = inflating(hospitals, step, folds=True)
+    courier._exchange = inflating(hospitals, 1.9, in_folds=True)
 
     with pytest.raises(FederatedError, match="site S1: the weights of all sites grew"):
         fitted(courier)
