@@ -90,6 +90,25 @@ def band_limited(rng):
     return SimulatedSites(graphs, samples)
 
 
+def unequal(rng):
+    """Ten sites whose ROIs have noise with standard deviations from 0.5 to 2, the same at all."""
+    graph, scale = erdos_renyi_dag(rng, 20), np.exp(rng.uniform(np.log(0.5), np.log(2), size=20))
+    graphs = [perturb(rng, graph, 0.1) for _ in range(10)]
+    samples = []
+    for W in site_weights(rng, graphs, "per_site"):
+        noise = scale * rng.standard_normal((60, 20))
+        samples.append(np.linalg.solve(np.eye(20) - W.T, noise.T).T)
+    return SimulatedSites(graphs, samples)
+
+
+def standardised(rng):
+    """Ten sites whose ROIs all have unit variance, so that scale tells no direction."""
+    graph = erdos_renyi_dag(rng, 20)
+    sites = sampled(rng, [perturb(rng, graph, 0.1) for _ in range(10)], 60)
+    units = [x / np.sqrt((x**2).mean(axis=0)) for x in sites.samples]
+    return SimulatedSites(sites.graphs, units)
+
+
 def single(d):
     """One common graph, and 0.2 d more edges at every site that no other site has."""
 
@@ -118,6 +137,7 @@ DESIGNS = {
     "ER4": related(20, "per_site", n=60, edges_per_variable=4.0), "scale-free": scale_free,
     "unrelated": unrelated, "outlier": outlier, "band-limited": band_limited,
     "single d=20": single(20), "single d=30": single(30), "single d=50": single(50),
+    "unequal noise": unequal, "standardised": standardised,
 }  # fmt: skip
 
 

@@ -14,11 +14,13 @@ from notears_pfl.federated.message_kinds import (
     PREPARATIONS,
     Kind,
     check_answer,
+    check_moments,
     check_step,
     largest_weight,
     weights_diverge,
 )
 from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
+from notears_pfl.model.coordinator import revealed_moments
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array, Order
 
@@ -117,6 +119,8 @@ class Courier:
         self.exchanges = 0
         self._counts: list[Any] = [None] * len(self._names)
         self._variances: dict[int, Array] = {}
+        # By site: the moments that its first step reveals.
+        self._moments: dict[int, Array] = {}
         # By site: the largest weight in its last step.
         self._largest: dict[int, float] = {}
         self.sites = RemoteSites(self, tuple(range(len(self._names))))
@@ -156,7 +160,24 @@ class Courier:
                 self._variances[k] = answer.variances
             elif kind == "step":
                 self._largest[k] = largest_weight(answer[0], self._prepared[k]["begin"].values[0])
+                self._keep_moments(k, arguments[k], answer[0])
         return found
+
+    def _keep_moments(self, k: int, values: tuple[Any, ...], W: Array) -> None:
+        """Remember what a first answer to V = 0 says about a site's samples."""
+        (V, rho), (D, order, fold) = values, self._prepared[k]["begin"].values
+        if k not in self._moments and order is None and fold is None and not V.any():
+            U = revealed_moments(W, self._variances[k], rho * D)
+            self._moments[k] = (U + U.T) / 2
+
+    def _check_step(self, k: int, values: tuple[Any, ...], W: Array, loss: float) -> None:
+        """Refuse a step that no samples allow, or not those of the site's first answer."""
+        V, rho, D, variances = self._step_terms(k, values)
+        check_step(W, loss, V, rho, D, variances)
+        _, order, fold = self._prepared[k]["begin"].values
+        # The moments without a fold are not known.
+        if k in self._moments and fold is None:
+            check_moments(W, loss, V, rho, D, order, self._moments[k])
 
     def _step_terms(self, k: int, values: tuple[Any, ...]) -> tuple[Array, float, Array, Array]:
         """Quantities that bound a site's step: V, ρ, D and its variances."""
@@ -260,8 +281,7 @@ class Courier:
             try:
                 check_answer(asked, message.values[0], self._n_rois)
                 if asked == "step":
-                    W, loss = message.values[0]
-                    check_step(W, loss, *self._step_terms(k, values))
+                    self._check_step(k, values, *message.values[0])
             except MessageError as error:
                 msg = f"site {name}: {printable(str(error))}. The state is saved."
                 raise MessageError(msg) from error

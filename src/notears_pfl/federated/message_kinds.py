@@ -17,8 +17,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from notears_pfl.federated.messages import MessageError
+from notears_pfl.model.coordinator import respecting
 from notears_pfl.model.federation import Description
-from notears_pfl.model.problem import Array
+from notears_pfl.model.problem import Array, Order
 
 Kind = Literal["plan", "describe", "split", "begin", "step", "score"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -33,6 +34,8 @@ LARGEST_VARIANCE = 1e6
 LARGEST_WEIGHT = 1e6
 # Margin for rounding, and for a fold's variances, which differ from those of all samples.
 SLACK = 4.0
+# Relative gap between an answer and the minimiser for the site's moments; rounding leaves 1e-13.
+LARGEST_GAP = 1e-6
 
 
 def check_request(kind: str, values: tuple[Any, ...], n_rois: int) -> None:
@@ -73,6 +76,32 @@ def check_step(W: Array, loss: float, V: Array, rho: float, D: Array, variances:
         raise MessageError(msg)
     if abs(loss) > SLACK * at_zero.sum() / 2:
         msg = f"answer to 'step': loss is larger than with all weights zero; found {loss:.3g}"
+        raise MessageError(msg)
+
+
+def check_moments(
+    W: Array, loss: float, V: Array, rho: float, D: Array, order: Order | None, U: Array
+) -> None:
+    """Refuse weights or a loss that do not follow from moments U, (d, d), which a site gave before.
+
+    W minimises ½ tr (I − W)ᵀ U (I − W) + ρ/2 ‖D^½ (W − V)‖² over the entries that are free, so the
+    gradient U (W − I) + ρD (W − V) is zero there.
+    """
+    free = ~np.eye(len(U), dtype=bool) if order is None else respecting([order])[0]
+    root, pull, residual = np.sqrt(np.diag(U)), rho * D[:, None], W - np.eye(len(U))
+    # A value too large to multiply becomes infinite, or no number, and is refused.
+    with np.errstate(over="ignore", invalid="ignore"):
+        change = U @ residual
+        gradient = change + pull * (W - V)
+        terms = root[:, None] * (root @ np.abs(residual)) + pull * (np.abs(W) + np.abs(V))
+        gap = float(np.max(np.abs(np.where(free, gradient, pull * W)) / terms))
+        loss_gap = abs(2 * loss - np.vdot(residual, change)) / np.sum(terms * np.abs(residual))
+    if not (gap <= LARGEST_GAP and loss_gap <= LARGEST_GAP):
+        msg = (
+            "answer to 'step': W and its loss must follow from the samples of the first answer; "
+            f"found a relative gap of {max(gap, loss_gap):.2g}, at most {LARGEST_GAP:g} is "
+            "rounding. Check that the site's data and program did not change during the fit"
+        )
         raise MessageError(msg)
 
 

@@ -62,16 +62,25 @@ def known_moments(
     sites.begin(D, [None] * len(described), fold=None)
     answers = sites.step(np.zeros((*D.shape, D.shape[1])), rho)
     weights = stacked_weights(answers, sites)
-    moments = []
-    for W, site, own in zip(weights, described, D, strict=True):
-        inverse = np.linalg.inv(np.eye(len(W)) - W)
-        scale = (site.variances + rho * own) / np.diag(inverse)
-        U = scale[:, None] * inverse
-        np.fill_diagonal(U, site.variances)
-        moments.append(U)
-    U = np.array(moments)
+    triples = zip(weights, described, D, strict=True)
+    U = np.array([revealed_moments(W, site.variances, rho * own) for W, site, own in triples])
     _refuse_contradictions(U, sites)
     return (U + U.swapaxes(1, 2)) / 2
+
+
+def revealed_moments(W: Array, variances: Array, pull: Array) -> Array:
+    """Moments U, (d, d), of a site that answers V = 0 with W; ``pull``, (d,), is ρD.
+
+    Not numbers where no samples have this answer.
+    """
+    try:
+        inverse = np.linalg.inv(np.eye(len(W)) - W)
+    except np.linalg.LinAlgError:
+        return np.full(W.shape, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        U: Array = ((variances + pull) / np.diag(inverse))[:, None] * inverse
+    np.fill_diagonal(U, variances)
+    return U
 
 
 def _refuse_contradictions(U: Array, sites: Sites) -> None:

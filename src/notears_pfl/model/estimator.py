@@ -217,8 +217,8 @@ class NotearsPFL:
         """Learn from second moments: one pair (U = xᵀx/n, n) per site.
 
         n counts as independent samples: for autocorrelated series, pass as many as they are worth.
-        Moments cannot be cross-validated: a parameter that would be takes the value at which
-        cross-validation starts (κ = 1, or the middle λ2 of ``chain``).
+        Moments cannot be cross-validated: a parameter that would be takes its usual value
+        (κ = 1, or the middle λ2 of ``chain``).
         """
         self._names = None
         return self.fit_over(LocalSites([Site(m) for m in checked_moments(moments)]))
@@ -247,9 +247,9 @@ class NotearsPFL:
                 U = known_moments(part, theirs, gains, options.rho)
                 moments.append(U)
                 alike = in_common_units(theirs, gains)
-                chosen = select(part, alike, gains, given, options, bar.update)
                 U = U / gains[:, None, None]
-                solutions.append(solve(chosen.problem, alike, U, options, bar.update))
+                chosen = select(part, alike, gains, U, given, options, bar.update)
+                solutions.append(solve(chosen.problem, alike, U, options, bar.update, chosen.begun))
                 parameters += [chosen.parameters] * len(theirs)
                 candidates += chosen.candidates
         self.parameters_ = mean_parameters(parameters)

@@ -1,11 +1,13 @@
 """Choose λ1, λ2 and κ from the data alone; sites return scores, never samples.
 
 λ follows from the numbers of sites, ROIs and samples: it must exceed what noise alone adds to the
-gradient of the loss. A pilot fit gives the orders of the ROIs. In these orders the remaining
-parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of one site and of all sites pooled)
-is cross-validated inside every site: for each candidate and fold the refit runs without the
-held-out samples, each site returns the squared residuals of its own, summed per ROI, and the
-score of a candidate is
+gradient of the loss. The remaining parameter (κ for ``edgewise``; λ2 for ``chain``, with the λ1 of
+one site and of all sites pooled) is cross-validated inside every site, in orders of the ROIs: with
+many samples in the sites' consensus order, which needs no fit
+(:func:`notears_pfl.model.orders.consensus_order`), with few in those of a pilot fit, because the
+consensus then favours strong ties. For each candidate and fold the refit runs without the held-out
+samples, each site returns the squared residuals of its own, summed per ROI, and the score of a
+candidate is
 
     Σ_j log Σ_k (squared residuals of ROI j at site k)
 
@@ -19,8 +21,11 @@ from typing import Literal
 
 import numpy as np
 
+from notears_pfl.model.constraints import free_constraints
 from notears_pfl.model.coordinator import effective_samples, site_orders
+from notears_pfl.model.evidence import FEW
 from notears_pfl.model.federation import Description, Sites
+from notears_pfl.model.orders import consensus_order
 from notears_pfl.model.problem import (
     Array,
     Order,
@@ -29,14 +34,23 @@ from notears_pfl.model.problem import (
     penalty_terms,
     row_scale,
 )
-from notears_pfl.model.solver import ConsensusProblem, Log, Options, follow_path, refit
+from notears_pfl.model.solver import (
+    BegunPath,
+    ConsensusProblem,
+    Log,
+    Options,
+    begin_path,
+    follow_path,
+    refit,
+)
 
 Auto = Literal["auto"]
 KAPPAS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-PILOT_KAPPA = 1.0
+# That of the pilot, and of a fit without cross-validation.
+USUAL_KAPPA = 1.0
 # Chain: λ2 in units of the difference that noise makes between neighbouring sites.
 FUSIONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-PILOT_FUSION = 1.0
+USUAL_FUSION = 1.0
 # Cross-validation compares candidates, so its refits may stop early.
 CV_TOL, CV_ROUNDS = 5e-3, 40
 # The pilot only provides orders for cross-validation: it skips stages of the path.
@@ -53,17 +67,22 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen parameters, the problem that they pose, and all candidates with their scores."""
+    """The chosen parameters, the problem that they pose, and all candidates with their scores.
+
+    ``begun`` is the first stage of the problem's path where the pilot has run it.
+    """
 
     parameters: Parameters
     problem: ConsensusProblem
     candidates: list[Candidate]
+    begun: BegunPath | None = None
 
 
 def select(
     sites: Sites,
     described: Sequence[Description],
     gains: Array,
+    U: Array,
     given: tuple[float | Auto, float | Auto, float | Auto],
     options: Options,
     tick: Callable[[], None] = lambda: None,
@@ -78,6 +97,8 @@ def select(
         What the sites said about themselves, in common units.
     gains : ndarray of shape (K,)
         Units of the sites' variances.
+    U : ndarray of shape (K, d, d)
+        Moments of the sites, in common units.
     given : tuple
         λ1, λ2 and κ, each a number or ``auto``.
     options : Options
@@ -85,7 +106,7 @@ def select(
     tick : callable
         Called after every round.
     """
-    settings, pilot = candidates(options.penalty, *given, described)
+    settings, usual = candidates(options.penalty, *given, described)
     variances = np.array([site.variances for site in described])
     noise = noise_variance(described)
     problems = []
@@ -94,15 +115,21 @@ def select(
         problems.append(ConsensusProblem(sites, terms, row_scale(terms, variances), noise, gains))
 
     scores: Sequence[float | None] = [None] * len(settings)
-    chosen = pilot
+    chosen, begun = usual, None
     if len(settings) > 1 and (folds := n_folds(described)):
-        shorter = replace(options, path=options.path[::PILOT_STRIDE])
-        Z = follow_path(problems[pilot], shorter, Log(tick))
-        orders = site_orders(Z, variances, options.path_threshold)
+        if typical_samples(described) >= FEW * U.shape[-1]:
+            known = options.constraints or free_constraints(U.shape[-1])
+            orders = [known.order(consensus_order(U))] * len(U)
+        else:
+            begun = begin_path(problems[usual], options, tick)
+            shorter = replace(options, path=options.path[::PILOT_STRIDE])
+            Z = follow_path(problems[usual], shorter, Log(tick), begun)
+            orders = site_orders(Z, variances, options.path_threshold)
         scores = cross_validate(problems, settings, orders, folds, options, Log(tick))
         chosen = int(np.argmin([np.inf if score is None else score for score in scores]))
     compared = [Candidate(*pair) for pair in zip(settings, scores, strict=True)]
-    return Selection(settings[chosen], problems[chosen], compared)
+    reused = begun if chosen == usual else None
+    return Selection(settings[chosen], problems[chosen], compared, reused)
 
 
 def sparsity_level(n_sites: int, n_rois: int, n_samples: float) -> float:
@@ -138,7 +165,7 @@ def candidates(
     kappa: float | Auto,
     sites: Sequence[Description],
 ) -> tuple[list[Parameters], int]:
-    """Return the settings to compare and the pilot's index; ties grow stronger at each λ1."""
+    """Return the settings to compare and the usual one's index; ties grow at each λ1."""
     K, d, n_samples = len(sites), len(sites[0].variances), typical_samples(sites)
     noise = noise_variance(sites)
     alone = noise * sparsity_level(1, d, n_samples)
@@ -148,7 +175,7 @@ def candidates(
         l2 = noise * sparsity_level(K, d, n_samples) if lambda2 == "auto" else lambda2
         if kappa != "auto" or separate or K == 1:
             return [Parameters(l1, l2, 0.0 if kappa == "auto" else kappa)], 0
-        return [Parameters(l1, l2, k) for k in KAPPAS], KAPPAS.index(PILOT_KAPPA)
+        return [Parameters(l1, l2, k) for k in KAPPAS], KAPPAS.index(USUAL_KAPPA)
     l1 = alone if lambda1 == "auto" else lambda1
     if lambda2 != "auto" or K == 1:
         return [Parameters(l1, 0.0 if lambda2 == "auto" else lambda2, 0.0)], 0
@@ -158,7 +185,7 @@ def candidates(
     sparsities = list(dict.fromkeys([alone, pooled])) if lambda1 == "auto" else [lambda1]
     unit = noise * d / np.sqrt(n_samples)
     settings = [Parameters(l1, float(unit * f), 0.0) for l1 in sparsities for f in FUSIONS]
-    return settings, FUSIONS.index(PILOT_FUSION)
+    return settings, FUSIONS.index(USUAL_FUSION)
 
 
 def n_folds(sites: Sequence[Description]) -> int:
@@ -176,7 +203,7 @@ def cross_validate(
     options: Options,
     log: Log,
 ) -> list[float | None]:
-    """Score the candidates' problems by their held-out residuals, given the pilot's orders.
+    """Score the candidates' problems by their held-out residuals, given the sites' orders.
 
     Candidates of one λ1 form a ladder from the weakest to the strongest ties; after two steps
     in a row that raise the score, the rest of the ladder is not scored.

@@ -15,6 +15,7 @@ with over-relaxation α: Douglas-Rachford splitting of the consensus problem. A 
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -146,6 +147,13 @@ class Log:
         self.h.append(h)
         self.tick()
 
+    def take(self, other: "Log") -> None:
+        """Record the rounds of another log, which have been counted already."""
+        self.objective += other.objective
+        self.primal_residual += other.primal_residual
+        self.dual_residual += other.dual_residual
+        self.h += other.h
+
     def history(self) -> History:
         """Return all rounds so far as arrays."""
         columns = (self.objective, self.primal_residual, self.dual_residual, self.h)
@@ -228,24 +236,60 @@ def run_rounds(
     return RoundsResult(T, Z, converged=False)
 
 
-def follow_path(problem: ConsensusProblem, options: Options, log: Log) -> Array:
-    """Nearly acyclic Z, (K, d, d): rounds on a central path, from a light to a heavy h."""
+@dataclass(frozen=True)
+class PathState:
+    """Between two stages of the path: the coordinator, blocks T and Z, (B, K, d, d), and ρ."""
+
+    coordinator: PathCoordinator
+    T: Array
+    Z: Array
+    rho: float
+
+
+@dataclass(frozen=True)
+class BegunPath:
+    """A path after its first stage, and the record of that stage's rounds."""
+
+    state: PathState
+    log: Log
+
+
+def begin_path(problem: ConsensusProblem, options: Options, tick: Callable[[], None]) -> BegunPath:
+    """Run the first stage, which paths of the same problem with other stages have in common."""
     T = problem.zeros()
     coordinator = PathCoordinator(
         problem.terms, ACYCLICITIES[options.acyclicity], T.shape[1:], options.inner_steps
     )
     problem.begin([None] * T.shape[1])
-    rho = options.rho
-    for stage in options.path:
-        coordinator.enter_stage(stage.c * problem.noise, stage.s)
-        ended = run_rounds(
-            problem, coordinator, T, rho, stage.rounds, options.tol,
-            lambda T, step: T + options.relaxation * step, log,
-        )  # fmt: skip
-        # A larger ρ with the same multipliers β = ρD (T − Z).
-        T = ended.Z + (ended.T - ended.Z) / options.rho_growth
-        rho *= options.rho_growth
-    return ended.Z[0]
+    log = Log(tick)
+    state = PathState(coordinator, T, T, options.rho)
+    return BegunPath(_run_stage(problem, options, options.path[0], state, log), log)
+
+
+def follow_path(problem: ConsensusProblem, options: Options, log: Log, begun: BegunPath) -> Array:
+    """Nearly acyclic Z, (K, d, d): rounds on a central path, from a light to a heavy h.
+
+    The sites must be prepared for steps without an order. ``begun`` is left as it is.
+    """
+    log.take(begun.log)
+    state = begun.state
+    for stage in options.path[1:]:
+        state = _run_stage(problem, options, stage, state, log)
+    return state.Z[0]
+
+
+def _run_stage(
+    problem: ConsensusProblem, options: Options, stage: Stage, state: PathState, log: Log
+) -> PathState:
+    coordinator = copy(state.coordinator)
+    coordinator.enter_stage(stage.c * problem.noise, stage.s)
+    ended = run_rounds(
+        problem, coordinator, state.T, state.rho, stage.rounds, options.tol,
+        lambda T, step: T + options.relaxation * step, log,
+    )  # fmt: skip
+    # A larger ρ with the same multipliers β = ρD (T − Z).
+    T = ended.Z + (ended.T - ended.Z) / options.rho_growth
+    return PathState(coordinator, T, ended.Z, state.rho * options.rho_growth)
 
 
 def refit(
@@ -294,12 +338,20 @@ def solve(
     U: Array,
     options: Options,
     tick: Callable[[], None] = lambda: None,
+    begun: BegunPath | None = None,
 ) -> Solution:
-    """Follow the path, search on over orders, decide on the edges, and refit in their orders."""
+    """Follow the path, search on over orders, decide on the edges, and refit in their orders.
+
+    ``begun`` is the first stage of this problem's path where it has been run already.
+    """
     variances = np.array([site.variances for site in described])
     n = effective_samples(described)
     log = Log(tick)
-    Z = follow_path(problem, options, log)
+    if begun is None:
+        begun = begin_path(problem, options, tick)
+    else:
+        problem.begin([None] * len(U))
+    Z = follow_path(problem, options, log, begun)
     path_residual, h = log.primal_residual[-1], log.h[-1]
     orders = site_orders(Z, variances, options.path_threshold)
     # Refits that only provide starts need not be exact.

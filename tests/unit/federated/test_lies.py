@@ -11,8 +11,8 @@ from notears_pfl.federated.messages import Message, MessageError, decode, encode
 from notears_pfl.model.federation import Description
 
 
-def fitted(courier):
-    return NotearsPFL(progress=False).fit_over(courier.sites)
+def fitted(courier, **settings):
+    return NotearsPFL(**settings, progress=False).fit_over(courier.sites)
 
 
 def described_as(**changes):
@@ -56,28 +56,90 @@ def test_a_site_that_claims_units_that_it_does_not_have_refuses_the_requests_tha
         fitted(courier)
 
 
-@pytest.mark.parametrize("step", [1.2, 1.9])
-def test_a_site_that_inflates_the_weights_is_named_before_others_answer(hospitals, step):
-    """S1 moves as far from V as one answer may without refusal, and stays below the limit."""
-    courier, exchange, begun = hospitals.courier(), hospitals.exchange, {}
+def inflating(hospitals, step, *, in_folds):
+    """Have S1 move away from V in the rounds of cross-validation, or in all others.
 
-    def growing(bundles):
+    A step of 2 is as far as one answer may go without refusal; the limit on weights is kept.
+    """
+    exchange, begun = hospitals.exchange, {}
+
+    def spoil(bundles):
         requests = [message for message, _ in decode(bundles["S1"])]
-        begun.update({m.kind: m.values[0] for m in requests if m.kind == "begin"})
+        begun.update({m.kind: m.values for m in requests if m.kind == "begin"})
         answers = dict(exchange(bundles))
         *earlier, answer = [message for message, _ in decode(answers["S1"])]
         if requests[-1].kind == "step" and requests[-1].round > 3:
-            (V, rho), root = requests[-1].values, np.sqrt(begun["begin"])[:, None]
+            (V, rho), (D, _, fold) = requests[-1].values, begun["begin"]
+            root = np.sqrt(D)[:, None]
             reach = np.sqrt((1 + rho * ((root * V) ** 2).sum(axis=0)) / rho / 7)
             W = (V + step * reach / root) * (1 - np.eye(8))
             W *= min(1.0, 9e5 / (np.abs(W) * root / root.T).max())
-            answer = Message("answer", answer.round, answer.basis, ((W, 1.0),))
+            if in_folds == (fold is not None):
+                answer = Message("answer", answer.round, answer.basis, ((W, 1.0),))
             answers["S1"] = b"".join(map(encode, [*earlier, answer]))
         return answers
 
-    courier._exchange = growing
+    return spoil
+
+
+@pytest.mark.parametrize("step", [1e-3, 0.9, 1.9])
+def test_a_site_whose_weights_are_not_those_of_its_first_answer_is_named_at_once(hospitals, step):
+    courier = hospitals.courier()
+    courier._exchange = inflating(hospitals, step, in_folds=False)
+
+    with pytest.raises(MessageError, match=r"site S1: .* follow from the samples of the first"):
+        fitted(courier, kappa=0.5)
+
+    assert courier.exchanges <= 4
+
+
+@pytest.mark.parametrize("kappa", [0.5, "auto"])
+def test_a_small_lie_outside_cross_validation_is_named(hospitals, kappa):
+    courier = hospitals.courier()
+    courier._exchange = inflating(hospitals, 1e-3, in_folds=False)
+
+    with pytest.raises(MessageError, match=r"site S1: .* follow from the samples of the first"):
+        fitted(courier, kappa=kappa)
+
+
+def test_a_site_that_inflates_weights_without_a_fold_is_named_before_others_answer(hospitals):
+    """What the samples without a fold say is not known, so only the bounds hold there."""
+    courier = hospitals.courier()
+    courier._exchange = inflating(hospitals, 1.9, in_folds=True)
 
     with pytest.raises(FederatedError, match="site S1: the weights of all sites grew"):
+        fitted(courier)
+
+
+def test_a_site_whose_loss_is_not_that_of_its_weights_is_named(hospitals):
+    def spoil(data):
+        *first, last = [message for message, _ in decode(data)]
+        if last.round > 3 and isinstance(last.values[0], tuple):
+            W, loss = last.values[0]
+            last = Message("answer", last.round, last.basis, ((W, 1.001 * loss),))
+        return b"".join(map(encode, [*first, last]))
+
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises(MessageError, match=r"site S1: .*W and its loss must follow from"):
+        fitted(courier)
+
+
+def test_a_first_answer_that_no_samples_have_is_named(hospitals):
+    def spoil(data):
+        *first, last = [message for message, _ in decode(data)]
+        if isinstance(last.values[0], tuple):
+            W, loss = last.values[0]
+            W = np.zeros_like(W)
+            W[0, 1] = W[1, 0] = 1.0
+            last = Message("answer", last.round, last.basis, ((W, loss),))
+        return b"".join(map(encode, [*first, last]))
+
+    courier = hospitals.courier()
+    hospitals.spoil = {"S1": spoil}
+
+    with pytest.raises(InputError, match=r"sites \[1\]: weights and variances must come from"):
         fitted(courier)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from notears_pfl.federated import message_kinds
-from notears_pfl.federated.message_kinds import check_step
+from notears_pfl.federated.message_kinds import check_moments, check_step
+from notears_pfl.model.coordinator import revealed_moments
 from notears_pfl.model.federation import site_from_samples
 
 
@@ -35,3 +36,26 @@ def test_a_step_without_a_fold_keeps_the_bound_of_the_whole(rng):
     W, loss = site.step(V, 1e-3)
 
     check_step(W, loss, V, 1e-3, np.ones(4), site.describe().variances)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("n", [5, 50])
+@pytest.mark.parametrize("rho", [1e-3, 0.1, 10.0])
+def test_steps_follow_from_the_moments_of_the_first_one(rng, monkeypatch, ordered, n, rho):
+    """Up to rounding, even with few samples, collinear ROIs and ROIs in units far apart."""
+    monkeypatch.setattr(message_kinds, "LARGEST_GAP", 1e-11)
+    x = rng.normal(size=(n, 8)) @ rng.normal(size=(8, 8))
+    x[:, 5] = x[:, 4] + 1e-6 * x[:, 5]
+    x *= 10 ** rng.uniform(-3, 3, size=8)
+    site = site_from_samples(x, demean=True)
+    variances = site.describe().variances
+    D = variances * rng.uniform(0.1, 10.0, size=8)
+    site.begin(D, None, None)
+    U = revealed_moments(site.step(np.zeros((8, 8)), 0.05)[0], variances, 0.05 * D)
+    order = rng.permutation(8) if ordered else None
+    V = rng.normal(size=(8, 8)) * np.sqrt(D / D[:, None])
+
+    site.begin(D, order, None)
+    W, loss = site.step(V, rho)
+
+    check_moments(W, loss, V, rho, D, order, (U + U.T) / 2)

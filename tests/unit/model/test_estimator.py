@@ -143,7 +143,7 @@ def test_moments_give_what_samples_give(samples):
     assert_allclose(from_moments.weights_, from_samples.weights_, atol=1e-8)
 
 
-def test_moments_cannot_be_cross_validated_and_take_the_pilot(samples):
+def test_moments_cannot_be_cross_validated_and_take_the_usual_kappa(samples):
     model = NotearsPFL().fit_moments([(np.cov(x.T, bias=True), len(x)) for x in samples])
 
     assert model.parameters_.kappa == 1.0
