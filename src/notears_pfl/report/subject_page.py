@@ -186,17 +186,16 @@ def _picture(figure: Figure, alt: str, caption: str, quality: int | None = None)
     return embed_image(draw_image(figure), "", Caption(alt, caption), quality)
 
 
-def _figure(
-    height: float, *, left: float, bottom: float, top: float, wspace: float = 0.0, hspace: float = 0.0
-) -> Figure:
-    """Figure of 9 inches by ``height``: a left margin as a share, the others in inches.
+def _figure(height: float, left: float, bottom: float, top: float, gap: float = 0.0) -> Figure:
+    """Figure of 9 inches by ``height``, with margins in inches and a gap in shares of a row.
 
     A layout that looks at the labels would take a quarter of the time of a subject's page.
     """
-    figure = Figure(figsize=(9, height), layout="none")
+    figure = Figure(figsize=(9, height))
+    figure.set_layout_engine("none")
     figure.subplots_adjust(
-        left=left, right=0.985, bottom=bottom / height, top=1 - top / height, wspace=wspace,
-        hspace=hspace,
+        left=left / 9, right=0.985, bottom=bottom / height, top=1 - top / height, wspace=0.02,
+        hspace=gap,
     )  # fmt: skip
     return figure
 
@@ -215,7 +214,7 @@ def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) ->
     """
     seconds = tr * np.arange(len(motion))
     with mpl.rc_context(RC):
-        figure = _figure(6, left=0.08, bottom=0.5, top=0.1, hspace=0.15)
+        figure = _figure(6, left=0.7, bottom=0.5, top=0.1, gap=0.15)
         axes = figure.subplots(4, 1, sharex=True)
         looks = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))
         for name, (colour, line) in zip("xyz", looks, strict=True):
@@ -260,9 +259,7 @@ def carpet_figure(carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: f
     order = sorted(rois.index, key=lambda name: lobes.index(rois.loc[name, "lobe"]))
     colours = lobe_colours(rois["lobe"])
     with mpl.rc_context(RC):
-        figure = _figure(
-            0.6 + 2.6 * len(carpets), left=0.04, bottom=1.0, top=0.3, wspace=0.02, hspace=0.15
-        )
+        figure = _figure(0.6 + 2.6 * len(carpets), left=0.35, bottom=1.0, top=0.3, gap=0.15)
         grid = figure.subplots(len(carpets), 2, width_ratios=[1, 60], sharex="col", squeeze=False)
         for (side, axis), (title, series) in zip(grid, carpets.items(), strict=True):
             values = series.reindex(columns=order).to_numpy(dtype=float).T
@@ -296,7 +293,7 @@ def spectrum_figure(
 ) -> Figure:
     """Draw the power spectrum of each stage, mean over regions, as shares of total power."""
     with mpl.rc_context(RC):
-        figure = _figure(2.8, left=0.08, bottom=0.5, top=0.1)
+        figure = _figure(2.8, left=0.7, bottom=0.5, top=0.1)
         axis = figure.subplots()
         looks = ((GREY, "-"), (BLUE, "-"))
         for (title, series), (colour, line) in zip(stages.items(), looks, strict=False):
@@ -324,7 +321,7 @@ def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> F
     """
     chosen = coverage.index.isin(selected)
     with mpl.rc_context(RC):
-        figure = _figure(2.6, left=0.08, bottom=0.3, top=0.3)
+        figure = _figure(2.6, left=0.7, bottom=0.3, top=0.3)
         axis = figure.subplots()
         places = np.arange(len(coverage))
         for mask, colour, label in (

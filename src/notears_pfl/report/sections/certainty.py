@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from notears_pfl.cohort.split import DISCOVERY
 from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.evidence.labels import n_labellings
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC, VERMILION
+from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, RC, VERMILION
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
 from notears_pfl.report.sections.group_balance import (
@@ -80,7 +80,7 @@ def evidence_lines(findings: Findings) -> Iterator[str]:
     named = ", ".join(
         f"{a} → {b}" for a, b in zip(found["from"].head(6), found["to"].head(6), strict=True)
     )
-    more = ", …" if len(found) > 6 else ""
+    more = " and others" if len(found) > 6 else ""
     yield (
         f"Of {len(tested)} connections tested, {len(found)} differ between {findings.groups[0]} "
         f"and {findings.groups[1]} with q ≤ {FOUND}" + (f": {named}{more}." if len(found) else ".")
@@ -205,9 +205,6 @@ def _draw_volcano(axis: Axes, tested: pd.DataFrame) -> None:
         tested["difference"][~found], height[~found], s=14, facecolors="none", edgecolors=GREY
     )
     axis.scatter(tested["difference"][found], height[found], s=18, color=VERMILION)
-    for _, row in tested[found].sort_values("p").head(8).iterrows():
-        place = (row["difference"], -np.log10(row["p"]))
-        axis.annotate(f"{row['from']} → {row['to']}", place, fontsize=6, color=INK)
     axis.set_xlabel("difference of the weight, patients minus controls")
     axis.set_ylabel("−log10 p")
     axis.set_title(f"{int(found.sum())} of {len(tested)} with q ≤ {FOUND}", fontsize=9)
