@@ -191,8 +191,8 @@ def _figure(height: float, left: float, bottom: float, top: float, gap: float = 
 
     A layout that looks at the labels would take a quarter of the time of a subject's page.
     """
-    figure = Figure(figsize=(9, height))
-    figure.set_layout_engine("none")
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure = Figure(figsize=(9, height))
     figure.subplots_adjust(
         left=left / 9, right=0.985, bottom=bottom / height, top=1 - top / height, wspace=0.02,
         hspace=gap,
