@@ -21,7 +21,7 @@ HALF_WIDTH = 1.96
 
 
 def found_and_true(study: Path, folder: str) -> pd.DataFrame:
-    """True edges that were found, with both weights and the standard error."""
+    """Find the true edges among the found ones, with both weights and the standard error."""
     rows = []
     for path in sorted((study / folder).glob("group-*_edges.tsv")):
         group = path.name.removeprefix("group-").removesuffix("_edges.tsv")
