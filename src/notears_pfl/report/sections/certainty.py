@@ -30,9 +30,9 @@ CAPTIONS = {
         "Upper left: connections at every site in one group only, in networks of equal numbers of "
         "subjects; histograms show what permuted labels give, lines what the true labels give. "
         "Upper right: difference of every tested connection's weight and its p-value; filled "
-        "where q ≤ 0.05. Lower left: weights of discovery edges in validation subjects. Lower "
-        "right: share of bootstraps that have an edge in its direction, among those that connect "
-        "both regions.",
+        "where q ≤ 0.05; differences of up to evidence.smallest_difference have p = 1. Lower left: "
+        "weights of discovery edges in validation subjects. Lower right: share of bootstraps that "
+        "have an edge in its direction, among those that connect both regions.",
     ),
 }
 
@@ -140,7 +140,7 @@ def _tested_table(tested: pd.DataFrame) -> PageTable:
         {"from": "from", "to": "to", "difference": "difference", "low": "chance from",
          "high": "chance to", "p": "p", "q": "q", "p_largest": "p (largest of all)"},
         {"difference": "+.3f", "low": "+.3f", "high": "+.3f", "p": ".4f", "q": ".3f",
-         "p_largest": ".3f"},
+         "p_largest": ".4f"},
         interactive=True,
     )  # fmt: skip
 
