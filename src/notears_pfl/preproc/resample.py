@@ -86,7 +86,7 @@ class Normalisation:
         ]
         return np.asarray(points + np.stack(shift))
 
-    def to_template(self, points: Floats, n_iterations: int = 6) -> Floats:
+    def to_template(self, points: Floats, n_iterations: int = 10) -> Floats:
         """Template coordinates of T1w ``points`` (3, n), by fixed-point iteration."""
         back = np.linalg.inv(self.affine)
         found = transform(back, points)
