@@ -156,7 +156,7 @@ def test_a_lock_has_hashes_and_no_address(lock):
 def test_a_run_installs_what_its_environments_ask_for_in_the_versions_of_development():
     run, development = versions("requirements.lock"), versions("requirements-dev.lock")
     needed = {
-        DIST_NAMES.get(name, name)
+        DIST_NAMES.get(name, name).replace("_", "-")
         for environment in {*ENVIRONMENTS} - {"federated.yaml"}
         for name in provided(environment)
     }
