@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from notears_pfl.errors import FederatedError, PflError
 
@@ -17,6 +18,66 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; print errors that the user can fix as one line."""
     parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_study(commands)
+    _add_federated(commands)
+
+    options = parser.parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except PflError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        # All child processes have stopped. An interrupted NVFLARE log-in leaves threads that never
+        # end: exit without waiting for them.
+        sys.stdout.flush()
+        os._exit(STOPPED)
+
+
+def _add_study(commands: Any) -> None:
+    study = commands.add_parser("study", help="set up, check and run a study of your own")
+    actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
+    study.set_defaults(run=_study)
+
+    new = actions.add_parser("new", help="look at a folder of data and write the settings for it")
+    new.add_argument(
+        "folder", type=Path, help="BIDS, fMRIPrep output, SRPBS release, or ROI series"
+    )
+    new.add_argument("--out", type=Path, default=Path("config/my_study.yaml"), help="settings file")
+    new.add_argument(
+        "--participants", type=Path, help="table of participants, if it is not in the folder"
+    )
+
+    check = actions.add_parser("check", help="run every check, start no job")
+    check.add_argument("config", type=Path, help="the study's settings file")
+
+    run = actions.add_parser("run", help="run the study; a line per stage shows its progress")
+    run.add_argument("config", type=Path, help="the study's settings file")
+    run.add_argument("--cores", default="all", help="number of cores, or all (default)")
+    run.add_argument(
+        "snakemake", nargs="*", metavar="-- OPTION", help="further options of Snakemake, after --"
+    )
+
+
+def _study(options: argparse.Namespace) -> int:
+    from notears_pfl.command.workflow import require_workflow
+
+    require_workflow()
+
+    # Imported only now, because these modules need the packages of the workflow.
+    if options.action == "new":
+        from notears_pfl.command.new import new_study
+
+        return new_study(options.folder, options.out, options.participants)
+
+    from notears_pfl.command.study import check_study, run_study
+
+    if options.action == "check":
+        return check_study(options.config)
+    return run_study(options.config, options.cores, options.snakemake)
+
+
+def _add_federated(commands: Any) -> None:
     federated = commands.add_parser(
         "federated", help="fit the networks between hospitals that keep their data"
     )
@@ -43,18 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "site_files", help="path of the sites' files, with {site} in place of the site's name"
     )
     simulate.add_argument("out", type=Path, help="folder for the results")
-
-    options = parser.parse_args(arguments)
-    try:
-        return _federated(options)
-    except PflError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        # All child processes have stopped. An interrupted NVFLARE log-in leaves threads that never
-        # end: exit without waiting for them.
-        sys.stdout.flush()
-        os._exit(STOPPED)
+    federated.set_defaults(run=_federated)
 
 
 def _federated(options: argparse.Namespace) -> int:
