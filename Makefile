@@ -28,7 +28,7 @@ setup: $(READY)
 
 run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
-	@snakemake --cores all --quiet host reason
+	@notears-pfl study run config/config.yaml
 	@echo "==> What it cost (CPU and elapsed seconds, sums over jobs)"
 	@python tools/run_cost.py
 

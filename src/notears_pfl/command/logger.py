@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
@@ -14,7 +15,11 @@ from notears_pfl.command.workflow import RULES
 # Of Snakemake's messages without an event, those that a user needs although they are no warnings.
 TOLD = ("Nothing to be done", "Creating conda environment", "Downloading", "Terminating")
 # It repeats what was said when the job failed.
-REPEATED = ("Exiting because a job execution failed", "At least one job did not complete")
+REPEATED = (
+    "Exiting because a job execution failed", "At least one job did not complete", "RuleException",
+)  # fmt: skip
+# How the rules begin what they say of a study that cannot run, and where Snakemake found it.
+REFUSED, PLACE = "This study cannot be run", re.compile(r"\n  File \"[^\n]*\Z")
 
 
 class LogHandler(LogHandlerBase):
@@ -54,13 +59,12 @@ class LogHandler(LogHandlerBase):
             case LogEvent.JOB_ERROR:
                 logs = fields["log"] or []
                 progress.fail(fields["jobid"], fields["rule_name"], now, logs)
-            case LogEvent.ERROR:
-                progress.screen.say(record.getMessage())
-            case None:
-                text = str(record.msg)
-                is_warning = record.levelno >= logging.WARNING and not text.startswith(REPEATED)
-                if is_warning or text.startswith(TOLD):
-                    progress.screen.say(text)
+            case None | LogEvent.ERROR:
+                text = record.getMessage().removeprefix("WorkflowError:\n")
+                is_told = record.levelno >= logging.WARNING or text.startswith(TOLD)
+                if is_told and not text.startswith(REPEATED):
+                    before, refused, why = text.partition(REFUSED)
+                    progress.screen.say(refused + PLACE.sub("", why) if refused else before)
 
     def close(self) -> None:
         """Leave nothing on the screen that changes."""

@@ -22,6 +22,8 @@ BAR, QUARTERS = 20, 4
 LARGE = 20
 # A warning of ours as Python writes it to a job's log; other packages' warnings stay there.
 WARNING = re.compile(r"^\S+:\d+: (?:NotConverged|DoubtfulFit)Warning: (.+)$", re.MULTILINE)
+# The last lines of a traceback.
+ERROR = re.compile(r"^(?:\w+\.)*(?P<message>\w+(?:Error|Exception)(?:: |$))", re.MULTILINE)
 SUBJECT = re.compile(r"sub-[A-Za-z0-9]+")
 UP_AND_CLEAR = "\x1b[1A\x1b[2K"
 
@@ -102,6 +104,10 @@ class Screen:
             width = shutil.get_terminal_size().columns - 1
             self._write("", [line[:width] for line in lines])
 
+    def forget(self) -> None:
+        """Leave the lines that change as they are, because something else was printed below."""
+        self._drawn = []
+
     def _write(self, text: str, lines: Sequence[str]) -> None:
         drawn = "".join(f"{line}\n" for line in lines)
         self.stream.write(UP_AND_CLEAR * len(self._drawn) + text + drawn)
@@ -170,11 +176,11 @@ class Progress:
                 self.screen.say(f"{stage.name}: warning: {text}")
         quarter = QUARTERS * stage.done // stage.total
         stage.finish(job, now)
+        is_next = stage.total >= LARGE and QUARTERS * stage.done // stage.total > quarter
         if stage.done == stage.total:
             self.screen.say(stage.summary(now))
-        elif not self.screen.is_terminal and stage.total >= LARGE:
-            if QUARTERS * stage.done // stage.total > quarter:
-                self.screen.say(stage.line(now))
+        elif is_next and not self.screen.is_terminal:
+            self.screen.say(stage.line(now))
         self._draw(now)
 
     def fail(self, job: int, rule: str, now: float, logs: Sequence[str]) -> None:
@@ -182,7 +188,9 @@ class Progress:
         stage = self._stage(rule)
         if stage is not None:
             stage.running.pop(job, None)
-        reason = last_line(logs)
+        # Whatever the job printed itself stays where it is.
+        self.screen.forget()
+        reason = reason_in(logs)
         self.screen.say(
             f"{stage.name if stage else OTHER}: a job of the rule {rule} failed"
             + (f": {reason}" if reason else ".")
@@ -198,7 +206,7 @@ class Progress:
         return self.stages.get(self.stage_of.get(rule, OTHER))
 
     def _draw(self, now: float) -> None:
-        self.screen.show([s.line(now) for s in self.stages.values() if len(s.running) > 0])
+        self.screen.show([stage.bar(now) for stage in self.stages.values() if stage.running])
 
 
 def failed_subjects(outputs: Iterable[str]) -> list[tuple[str, str]]:
@@ -224,10 +232,11 @@ def warnings_in(logs: Iterable[str]) -> list[str]:
     return [text for path in logs for text in WARNING.findall(_text(path))]
 
 
-def last_line(logs: Sequence[str]) -> str:
-    """Last line that a failed job wrote to its logs: what went wrong."""
-    lines = [line for path in logs for line in _text(path).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else ""
+def reason_in(logs: Iterable[str]) -> str:
+    """Error that a failed job's log ends with, or its last line."""
+    text = "\n".join(map(_text, logs)).strip()
+    errors = list(ERROR.finditer(text))
+    return text[errors[-1].start("message") :] if errors else text.rpartition("\n")[2]
 
 
 def jobs_of(number: int) -> str:

@@ -11,6 +11,7 @@ from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
     SCHEMAS,
+    USAGE,
     config_option,
     run_snakemake,
 )
@@ -81,7 +82,7 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     if code == 0:
         for line in ending():
             print(line)
-    else:
+    elif code != USAGE:
         print(
             "The run stopped. Correct what is named above, then give the same command again: "
             "finished work is kept."

@@ -3,11 +3,13 @@
 import contextlib
 import importlib.util
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from notears_pfl.errors import ConfigError
+from notears_pfl.io.rulelog import SHOWN
 
 ROOT = Path(__file__).parents[3]
 SNAKEFILE, RULES, SCHEMAS = ROOT / "Snakefile", ROOT / "workflow/rules", ROOT / "workflow/schemas"
@@ -50,6 +52,7 @@ def run_snakemake(arguments: Sequence[str]) -> int:
     command = ["--snakefile", str(SNAKEFILE), *profile, "--logger", "stages", *arguments]
     # The rules look there for options that force jobs.
     sys.argv = ["snakemake", *command]
+    os.environ[SHOWN] = "1"
     told = io.StringIO()
     try:
         # It names its profile even if nothing is wrong.
