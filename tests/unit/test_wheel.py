@@ -98,3 +98,18 @@ def test_the_environment_has_nothing_else(python, module):
 def test_the_wheel_has_the_version_of_the_package(wheel, python):
     assert wheel.name.startswith(f"notears_pfl-{__version__}-")
     assert run(python, "import notears_pfl as n; print(n.__version__)").stdout.strip() == __version__
+
+
+def test_the_command_explains_itself_and_says_what_a_study_needs(python):
+    command = "import sys; from notears_pfl.cli import main; sys.exit(main(sys.argv[1:]))"
+
+    explained = subprocess.run([python, "-c", command, "--help"], capture_output=True, text=True)
+    refused = subprocess.run(
+        [python, "-c", command, "study", "check", "x.yaml"], capture_output=True, text=True
+    )
+
+    assert explained.returncode == 0
+    assert {"study", "federated"} <= set(explained.stdout.split())
+    assert refused.returncode == 1
+    assert "snakemake, pandas, nibabel, jsonschema, yaml is not installed" in refused.stderr
+    assert "pip install 'notears-pfl[workflow]'" in refused.stderr
