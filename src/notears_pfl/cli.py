@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from notears_pfl.command.workflow import require_workflow
 from notears_pfl.errors import FederatedError, PflError
 
 # Exit code of a command interrupted by its user, as in a shell.
 STOPPED = 130
+# What follows is for Snakemake.
+FURTHER = "--"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_study(commands)
     _add_federated(commands)
 
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index(FURTHER) if FURTHER in given else len(given)
+    options = parser.parse_args(given[:end], argparse.Namespace(further=given[end + 1 :]))
+    if options.further and options.run != _run_study:
+        parser.error(f"only notears-pfl study run takes options of Snakemake after {FURTHER}")
     try:
         return int(options.run(options))
     except PflError as error:
@@ -37,7 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _add_study(commands: Any) -> None:
     study = commands.add_parser("study", help="set up, check and run a study of your own")
     actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
-    study.set_defaults(run=_study)
 
     new = actions.add_parser("new", help="look at a folder of data and write the settings for it")
     new.add_argument(
@@ -47,34 +53,44 @@ def _add_study(commands: Any) -> None:
     new.add_argument(
         "--participants", type=Path, help="table of participants, if it is not in the folder"
     )
+    new.set_defaults(run=_new_study)
 
     check = actions.add_parser("check", help="run every check, start no job")
     check.add_argument("config", type=Path, help="the study's settings file")
+    check.set_defaults(run=_check_study)
 
-    run = actions.add_parser("run", help="run the study; a line per stage shows its progress")
-    run.add_argument("config", type=Path, help="the study's settings file")
-    run.add_argument("--cores", default="all", help="number of cores, or all (default)")
-    run.add_argument(
-        "snakemake", nargs="*", metavar="-- OPTION", help="further options of Snakemake, after --"
+    run = actions.add_parser(
+        "run",
+        help="run the study; a line per stage shows its progress",
+        usage="notears-pfl study run [-h] [--cores CORES] config [-- OPTION OF SNAKEMAKE ...]",
     )
+    run.add_argument("config", type=Path, help="the study's settings file")
+    run.add_argument("--cores", default="all", help="number of cores, or all (the default)")
+    run.set_defaults(run=_run_study)
 
 
-def _study(options: argparse.Namespace) -> int:
-    from notears_pfl.command.workflow import require_workflow
+# The following are imported only when asked for, because they need the packages of the workflow.
 
+
+def _new_study(options: argparse.Namespace) -> int:
     require_workflow()
+    from notears_pfl.command.new import new_study
 
-    # Imported only now, because these modules need the packages of the workflow.
-    if options.action == "new":
-        from notears_pfl.command.new import new_study
+    return new_study(options.folder, options.out, options.participants)
 
-        return new_study(options.folder, options.out, options.participants)
 
-    from notears_pfl.command.study import check_study, run_study
+def _check_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.study import check_study
 
-    if options.action == "check":
-        return check_study(options.config)
-    return run_study(options.config, options.cores, options.snakemake)
+    return check_study(options.config)
+
+
+def _run_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.study import run_study
+
+    return run_study(options.config, options.cores, options.further)
 
 
 def _add_federated(commands: Any) -> None:

@@ -42,9 +42,7 @@ print(*np.argwhere(found.p < 0.05).tolist())
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-c", BUILD, folder], cwd=ROOT, check=True, capture_output=True
-    )
+    subprocess.run([sys.executable, "-c", BUILD, folder], cwd=ROOT, check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 
 
@@ -97,16 +95,16 @@ def test_the_environment_has_nothing_else(python, module):
 
 def test_the_wheel_has_the_version_of_the_package(wheel, python):
     assert wheel.name.startswith(f"notears_pfl-{__version__}-")
-    assert run(python, "import notears_pfl as n; print(n.__version__)").stdout.strip() == __version__
+    assert (
+        run(python, "import notears_pfl as n; print(n.__version__)").stdout.strip() == __version__
+    )
 
 
 def test_the_command_explains_itself_and_says_what_a_study_needs(python):
-    command = "import sys; from notears_pfl.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = "from notears_pfl.cli import main; raise SystemExit(main({}))"
 
-    explained = subprocess.run([python, "-c", command, "--help"], capture_output=True, text=True)
-    refused = subprocess.run(
-        [python, "-c", command, "study", "check", "x.yaml"], capture_output=True, text=True
-    )
+    explained = run(python, command.format(["--help"]))
+    refused = run(python, command.format(["study", "check", "x.yaml"]))
 
     assert explained.returncode == 0
     assert {"study", "federated"} <= set(explained.stdout.split())

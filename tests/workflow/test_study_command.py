@@ -114,7 +114,8 @@ def test_a_study_that_cannot_run_is_refused_in_the_words_of_its_checks(study):
     done = pfl(study.path, "run", "bad.yaml")
 
     assert done.returncode == 1
-    assert done.stderr.startswith("This study cannot be run as it is configured.\nbad.yaml")
+    assert done.stderr.startswith("This study cannot be run as it is configured.\n")
+    assert "bad.yaml + config/config.yaml: " in done.stderr
     assert "groups.patients and groups.controls are both 'HC'" in done.stderr
     assert "File " not in done.stderr
 
@@ -133,3 +134,10 @@ def test_a_wrong_option_of_snakemake_is_named(study):
 
     assert done.returncode == 2
     assert "unrecognized arguments: --nonsense" in done.stderr
+
+
+def test_options_of_snakemake_are_for_runs_alone(study):
+    done = pfl(study.path, "check", "config/config.yaml", "--", "--forceall")
+
+    assert done.returncode == 2
+    assert "only notears-pfl study run takes options of Snakemake" in done.stderr

@@ -96,7 +96,7 @@ def settings_text(found: Survey) -> str:
     ]
     lines += [f"  {line}" for line in [*_places(found), *_columns(found), *_runs(found)]]
     lines += [
-        "  # If subjects cannot be used: stop lists them and runs nothing; exclude goes on without.",
+        "  # If subjects cannot be used: stop lists them, exclude runs the study without them.",
         "  on_problem: stop",
     ]
     patients, controls = _labels(found)

@@ -1,4 +1,4 @@
-"""Settings written for a folder of data: every kind of source, planned by the study's own readers."""
+"""Settings written for a folder of data of every kind, planned by the study's own readers."""
 
 import json
 
