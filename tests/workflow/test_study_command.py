@@ -36,7 +36,7 @@ def test_the_phantoms_bids_is_found_set_up_and_planned(phantom_bids):
     _, new, check = phantom_bids
 
     assert new.returncode == 0, new.stdout + new.stderr
-    assert "raw BIDS, 8 subjects in the table" in new.stdout
+    assert "raw BIDS, table of 8 subjects" in new.stdout
     assert "groups (column group): HC 4, MDD 4" in new.stdout
     assert check.returncode == 0, check.stdout + check.stderr
     assert "All checks passed" in check.stdout

@@ -53,7 +53,7 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
 
 def findings(found: Survey) -> list[str]:
     """Say what a folder holds."""
-    lines = [f"{found.folder}: {KINDS[found.kind]}, {len(found.table)} subjects in the table"]
+    lines = [f"{found.folder}: {KINDS[found.kind]}, table of {len(found.table)} subjects"]
     if len(found.datasets) < 2 or not found.has_own_tables:
         lines.append(f"  table: {found.participants}")
     if len(found.datasets) > 1:
@@ -78,8 +78,8 @@ def findings(found: Survey) -> list[str]:
         lines.append(f"  spaces (subjects): {_counts(found.spaces)}")
     if found.n_several:
         lines.append(
-            f"  {found.n_several} subjects have several runs: the lowest run of the first session "
-            "is used, unless source.bold names another"
+            f"  subjects with several runs: {found.n_several}; the lowest run of the first session is "
+            "used, unless source.bold names another"
         )
     if found.series:
         lines.append(f"  series: {found.series}")

@@ -50,7 +50,8 @@ def plan_of(config: Path) -> Plan:
 def described(plan: Plan) -> list[str]:
     """Who is in a planned study: subjects by site and group."""
     people = plan.source.participants
-    lines = [f"{len(people)} subjects at {len(plan.sites)} sites, from source.kind {plan.kind}:"]
+    sites = "one site" if len(plan.sites) == 1 else f"{len(plan.sites)} sites"
+    lines = [f"{len(people)} subjects at {sites} (source.kind: {plan.kind}):"]
     for site in plan.processed_sites:
         here = people["group"][people["site"] == site]
         counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)

@@ -148,12 +148,12 @@ def test_what_is_there_is_said(here, tmp_path, capsys):
     new_study(tmp_path / "data", here / "config/mine.yaml", None)
 
     told = capsys.readouterr().out
-    assert "data: raw BIDS, 8 subjects in the table" in told
+    assert "data: raw BIDS, table of 8 subjects" in told
     assert "sites (column centre): COI 4, HUH 4" in told
     assert "groups (column dx): control 4, depr 4" in told
     assert "tasks (subjects): rest 8" in told
     assert "repetition times (runs): 2.5 s 9" in told
-    assert "1 subjects have several runs" in told
+    assert "subjects with several runs: 1;" in told
 
 
 def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here, tmp_path):
