@@ -8,12 +8,15 @@ import sys
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from notears_pfl.command.progress import Progress, Screen
+from notears_pfl.command.progress import Progress, Screen, has_error
 from notears_pfl.command.stages import stages_of_rules
 from notears_pfl.command.workflow import RULES
 
 # Of Snakemake's messages without an event, those that a user needs although they are no warnings.
-TOLD = ("Nothing to be done", "Creating conda environment", "Downloading", "Terminating")
+TOLD = (
+    "Nothing to be done", "Creating conda environment", "Downloading", "Terminating",
+    "Trying to restart job",
+)  # fmt: skip
 # It repeats what was said when the job failed.
 REPEATED = (
     "Exiting because a job execution failed", "At least one job did not complete", "RuleException",
@@ -58,7 +61,12 @@ class LogHandler(LogHandlerBase):
                 progress.finish(fields["job_id"], now)
             case LogEvent.JOB_ERROR:
                 logs = fields["log"] or []
-                progress.fail(fields["jobid"], fields["rule_name"], now, logs)
+                # Every job of a group counts as failed, also those that had no error.
+                if not fields.get("indent") or has_error(logs):
+                    progress.fail(fields["jobid"], fields["rule_name"], now, logs)
+            case LogEvent.GROUP_ERROR:
+                logs = ", ".join(map(str, fields.get("aux_logs") or [])) or "(none)"
+                progress.screen.say(f"A job of the cluster failed. Its log: {logs}")
             case None | LogEvent.ERROR:
                 text = record.getMessage().removeprefix("WorkflowError:\n")
                 is_told = record.levelno >= logging.WARNING or text.startswith(TOLD)

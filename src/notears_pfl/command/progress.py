@@ -239,6 +239,11 @@ def reason_in(logs: Iterable[str]) -> str:
     return text[errors[-1].start("message") :] if errors else text.rpartition("\n")[2]
 
 
+def has_error(logs: Iterable[str]) -> bool:
+    """Whether a log ends with an error."""
+    return any(ERROR.search(_text(path)) for path in logs)
+
+
 def jobs_of(number: int) -> str:
     """Write a number of jobs."""
     return f"{number} job" if number == 1 else f"{number} jobs"
