@@ -21,6 +21,7 @@ TOLD = (
 REPEATED = (
     "Exiting because a job execution failed", "At least one job did not complete", "RuleException",
 )  # fmt: skip
+MISSING = "affected files:\n"
 # How the rules begin what they say of a study that cannot run, and where Snakemake found it.
 REFUSED, PLACE = "This study cannot be run", re.compile(r"\n  File \"[^\n]*\Z")
 
@@ -71,10 +72,19 @@ class LogHandler(LogHandlerBase):
                 text = record.getMessage().removeprefix("WorkflowError:\n")
                 is_told = record.levelno >= logging.WARNING or text.startswith(TOLD)
                 if is_told and not text.startswith(REPEATED):
-                    before, refused, why = text.partition(REFUSED)
-                    progress.screen.say(refused + PLACE.sub("", why) if refused else before)
+                    progress.screen.say(_in_our_words(text))
 
     def close(self) -> None:
         """Leave nothing on the screen that changes."""
         self.progress.close()
         super().close()
+
+
+def _in_our_words(text: str) -> str:
+    """Leave out where Snakemake found an error, which is not where the user made it."""
+    _, missing, files = text.partition(MISSING)
+    if missing:
+        names = ", ".join(files.split())
+        return f"{names}: no such file, but needed. Correct the setting that names it, or the file."
+    before, refused, why = text.partition(REFUSED)
+    return refused + PLACE.sub("", why) if refused else before

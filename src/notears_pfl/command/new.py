@@ -73,7 +73,7 @@ def findings(found: Survey) -> list[str]:
         lines.append(f"  tasks (subjects): {_counts(found.tasks)}")
     if found.times:
         times = {f"{time:g} s": n for time, n in sorted(found.times.items())}
-        lines.append(f"  repetition times (runs): {_counts(times)}")
+        lines.append(f"  repetition times (images): {_counts(times)}")
     if found.spaces:
         lines.append(f"  spaces (subjects): {_counts(found.spaces)}")
     if found.n_several:

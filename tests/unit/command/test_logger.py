@@ -70,6 +70,17 @@ def test_a_refusal_is_shown_without_the_places_in_snakemakes_files(shown):
     assert err == "This study cannot be run as it is configured.\nmy.yaml: correct it.\n"
 
 
+def test_a_file_that_is_needed_and_missing_is_named_with_the_next_step(shown):
+    text = (
+        'MissingInputException in rule atlas in file "/x/roi.smk", line 32:\nMissing input files '
+        "for rule atlas:\n    output: a.nii.gz\n    affected files:\n        /data/aal.nii.gz\n"
+    )
+
+    err = shown((text, logging.ERROR, {"event": LogEvent.ERROR}))
+
+    assert err.startswith("/data/aal.nii.gz: no such file, but needed. Correct the setting")
+
+
 def test_of_a_group_on_a_cluster_the_jobs_with_an_error_are_named(shown, tmp_path):
     plan = ("", 20, {"event": LogEvent.RUN_INFO, "stats": {"cohort": 2}})
     bad, good = tmp_path / "bad.log", tmp_path / "good.log"

@@ -152,7 +152,7 @@ def test_what_is_there_is_said(here, tmp_path, capsys):
     assert "sites (column centre): COI 4, HUH 4" in told
     assert "groups (column dx): control 4, depr 4" in told
     assert "tasks (subjects): rest 8" in told
-    assert "repetition times (runs): 2.5 s 9" in told
+    assert "repetition times (images): 2.5 s 9" in told
     assert "subjects with several runs: 1;" in told
 
 
