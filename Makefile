@@ -1,32 +1,38 @@
-# Two commands: make run, make test. Both first install .venv from requirements.lock.
+# Two commands: make run, make test. Both first install .venv: what a run needs (requirements.lock),
+# and what development adds to it (requirements-dev.lock).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+PIP := $(BIN)/pip --disable-pip-version-check install -qq
 # Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help run test lint debian lock docs unlock cancel clean
+.PHONY: help setup run test lint debian lock docs unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run     run the workflow on config/config.yaml (the built-in phantom cohort)"
+	@echo "make setup   only install what a run needs, into $(VENV)"
 	@echo "make test    run the linters, snakemake --lint and the tests"
 	@echo "make lint    run only the linters"
 	@echo "make debian  install what the tests need from Debian (as root): Chromium, and a real head"
 	@echo "make docs    regenerate the generated parts of the documentation"
 	@echo "make unlock  after a killed run: cancel its cluster jobs and unlock the folder"
-	@echo "make lock    resolve the dependencies in pyproject.toml again into requirements.lock,"
-	@echo "             and those of the federated extra into constraints-federated.txt"
+	@echo "make lock    resolve the dependencies in pyproject.toml again into requirements.lock and"
+	@echo "             requirements-dev.lock, and the federated extra into constraints-federated.txt"
 	@echo "make clean   remove results and .venv"
+
+setup: $(READY)
 
 run: $(READY)
 	@echo "==> Running the workflow; results go to results/"
-	@snakemake --cores all --quiet host reason
+	@notears-pfl study run config/config.yaml
 	@echo "==> What it cost (CPU and elapsed seconds, sums over jobs)"
 	@python tools/run_cost.py
 
-test: $(READY)
+test: $(READY_DEV)
 	@$(MAKE) --no-print-directory --jobs 2 lint debian
 	@echo "==> Running the tests"
 	@OMP_NUM_THREADS=1 python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder \
@@ -44,7 +50,7 @@ debian:
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
 	  } || echo "Missing and not installed: $$missing. Tests that need them will be skipped."
 
-lint: $(READY)
+lint: $(READY_DEV)
 	@echo "==> Running the linters"
 	@pre-commit run --all-files --color never
 
@@ -53,25 +59,34 @@ $(READY): requirements.lock
 	  echo "NOTEARS-PFL needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
 	  echo "Install a newer Python, or name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; \
 	  exit 1; }
-	@echo "==> Installing the locked environment into $(VENV) (once; about two minutes)"
+	@echo "==> Installing what a run needs into $(VENV) (once; about one minute)"
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/pip --disable-pip-version-check install -qq --require-hashes -r requirements.lock
-	@$(BIN)/pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --editable .
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-lock: $(READY)
-	@uv pip compile pyproject.toml --group dev --extra federated --universal --fork-strategy fewest \
-	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	  --upgrade --quiet --output-file requirements.lock
-	@# uv keeps versions that the file already has, so the constraints match the lock.
-	@cp requirements.lock constraints-federated.txt
-	@uv pip compile pyproject.toml --extra federated --universal --fork-strategy fewest \
-	  --python-version 3.11 --no-emit-index-url --no-annotate --custom-compile-command "make lock" \
-	  --quiet --output-file constraints-federated.txt
+$(READY_DEV): requirements-dev.lock $(READY)
+	@echo "==> Adding what development needs to $(VENV) (once; about one minute)"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@
 
-docs: $(READY)
+LOCK := uv pip compile pyproject.toml --universal --fork-strategy fewest --python-version 3.11 \
+  --no-emit-index-url --quiet
+HASHED := --generate-hashes --no-annotate --no-header
+
+# uv keeps versions that the file already has, so the copies have those of the first.
+lock: $(READY_DEV)
+	@$(LOCK) --group dev --extra workflow --extra federated $(HASHED) --upgrade \
+	  --output-file requirements-dev.lock
+	@cp requirements-dev.lock requirements.lock
+	@$(LOCK) --group build --extra workflow $(HASHED) --output-file requirements.lock
+	@cp requirements-dev.lock constraints-federated.txt
+	@$(LOCK) --extra federated --no-annotate --custom-compile-command "make lock" \
+	  --output-file constraints-federated.txt
+
+docs: $(READY_DEV)
 	@python tools/settings_table.py
 	@python tools/rerun_table.py
 	@python tools/report_captions.py

@@ -4,26 +4,18 @@
 
 FOLDER is that of the study (the current one unless named). The costs are those of the tables that
 Snakemake's ``benchmark:`` leaves in logs/; Snakemake's own share (planning, starting jobs) is not
-among them. A stage is a file of workflow/rules.
+among them. A stage is what the messages of its rules begin with.
 """
 
-import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
+from notears_pfl.command.stages import OTHER, stages_of_rules
+
 ROOT = Path(__file__).parents[1]
 BENCHMARK = ".benchmark.tsv"
-RULE = re.compile(r"^ *(?:rule|use rule \w+ as) (\w+)(?::| with:)", re.MULTILINE)
-
-
-def stages_of_rules(folder: Path = ROOT / "workflow/rules") -> dict[str, str]:
-    """Stage of every rule: the file that declares it."""
-    return {
-        rule: path.stem for path in sorted(folder.glob("*.smk"))
-        for rule in RULE.findall(path.read_text(encoding="utf-8"))
-    }  # fmt: skip
 
 
 def rule_costs(study: Path) -> pd.DataFrame:
@@ -39,7 +31,8 @@ def rule_costs(study: Path) -> pd.DataFrame:
         jobs=("s", "size"), cpu_s=("cpu_time", "sum"), wall_s=("s", "sum"),
         peak_mb=("max_rss", "max"),
     )  # fmt: skip
-    table.insert(0, "stage", [stages_of_rules().get(rule, "other") for rule in table.index])
+    stages = stages_of_rules(ROOT / "workflow/rules")
+    table.insert(0, "stage", [stages.get(rule, OTHER) for rule in table.index])
     return table.sort_values("cpu_s", ascending=False)
 
 

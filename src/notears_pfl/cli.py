@@ -6,17 +6,94 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from notears_pfl.command.workflow import require_workflow
 from notears_pfl.errors import FederatedError, PflError
 
 # Exit code of a command interrupted by its user, as in a shell.
 STOPPED = 130
+# What follows is for Snakemake.
+FURTHER = "--"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; print errors that the user can fix as one line."""
     parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_study(commands)
+    _add_federated(commands)
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    end = given.index(FURTHER) if FURTHER in given else len(given)
+    options = parser.parse_args(given[:end], argparse.Namespace(further=given[end + 1 :]))
+    if options.further and options.run != _run_study:
+        parser.error(f"only notears-pfl study run takes options of Snakemake after {FURTHER}")
+    try:
+        return int(options.run(options))
+    except PflError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        # All child processes have stopped. An interrupted NVFLARE log-in leaves threads that never
+        # end: exit without waiting for them.
+        sys.stdout.flush()
+        os._exit(STOPPED)
+
+
+def _add_study(commands: Any) -> None:
+    study = commands.add_parser("study", help="set up, check and run a study of your own")
+    actions = study.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    new = actions.add_parser("new", help="look at a folder of data and write the settings for it")
+    new.add_argument(
+        "folder", type=Path, help="BIDS, fMRIPrep output, SRPBS release, or ROI series"
+    )
+    new.add_argument("--out", type=Path, default=Path("config/my_study.yaml"), help="settings file")
+    new.add_argument(
+        "--participants", type=Path, help="table of participants, if it is not in the folder"
+    )
+    new.set_defaults(run=_new_study)
+
+    check = actions.add_parser("check", help="run every check, start no job")
+    check.add_argument("config", type=Path, help="the study's settings file")
+    check.set_defaults(run=_check_study)
+
+    run = actions.add_parser(
+        "run",
+        help="run the study; a line per stage shows its progress",
+        usage="notears-pfl study run [-h] [--cores CORES] config [-- OPTION OF SNAKEMAKE ...]",
+    )
+    run.add_argument("config", type=Path, help="the study's settings file")
+    run.add_argument("--cores", default="all", help="number of cores, or all (the default)")
+    run.set_defaults(run=_run_study)
+
+
+# The following are imported only when asked for, because they need the packages of the workflow.
+
+
+def _new_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.new import new_study
+
+    return new_study(options.folder, options.out, options.participants)
+
+
+def _check_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.study import check_study
+
+    return check_study(options.config)
+
+
+def _run_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.study import run_study
+
+    return run_study(options.config, options.cores, options.further)
+
+
+def _add_federated(commands: Any) -> None:
     federated = commands.add_parser(
         "federated", help="fit the networks between hospitals that keep their data"
     )
@@ -43,18 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "site_files", help="path of the sites' files, with {site} in place of the site's name"
     )
     simulate.add_argument("out", type=Path, help="folder for the results")
-
-    options = parser.parse_args(arguments)
-    try:
-        return _federated(options)
-    except PflError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        # All child processes have stopped. An interrupted NVFLARE log-in leaves threads that never
-        # end: exit without waiting for them.
-        sys.stdout.flush()
-        os._exit(STOPPED)
+    federated.set_defaults(run=_federated)
 
 
 def _federated(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from .conftest import ROOT
@@ -77,6 +78,26 @@ def test_the_catalogue_knows_how_to_run_it():
     assert content["usage"]["software-stack-deployment"]["conda"] is True
     assert (ROOT / "config/README.md").is_file()
     assert (ROOT / "LICENSE").is_file()
+
+
+@pytest.mark.parametrize(
+    ("target", "locks"),
+    [
+        ("setup", ["requirements.lock"]),
+        ("run", ["requirements.lock"]),
+        ("lint", ["requirements.lock", "requirements-dev.lock"]),
+        ("test", ["requirements.lock", "requirements-dev.lock"]),
+    ],
+)
+def test_a_run_installs_its_lock_and_development_adds_to_it(target, locks, tmp_path):
+    planned = subprocess.run(
+        ["make", "--dry-run", "-C", ROOT, target, f"VENV={tmp_path / 'venv'}"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+    # The linters are a call of make within the tests, and so listed twice.
+    found = re.findall(r"install .*--require-hashes -r (\S+)", planned)
+    assert list(dict.fromkeys(found)) == locks
 
 
 def test_both_containers_install_the_lock_and_then_the_workflow():

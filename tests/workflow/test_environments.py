@@ -4,7 +4,8 @@ import ast
 import re
 import subprocess
 import sys
-from importlib.metadata import metadata, packages_distributions
+import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
 from packaging.requirements import Requirement
@@ -19,6 +20,8 @@ from .conftest import ROOT, workflow_rules
 # Packages that the environments name otherwise than their installed selves, or modules.
 OTHER_NAMES = {**CONDA_NAMES, "picsl_greedy": "picsl-greedy"}
 DIST_NAMES = {conda: name for name, conda in OTHER_NAMES.items()}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 ENVIRONMENTS = sorted(path.name for path in (ROOT / "envs").glob("*.yaml"))
 
 
@@ -120,7 +123,8 @@ def test_an_environment_names_no_channel_but_conda_forge(environment):
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_an_environment_pins_major_and_minor_versions_as_the_lock_has_them(environment):
     # Not the patch: conda-forge may not have it yet, and then there is no solution.
-    locked = {CONDA_NAMES.get(name, name): v for name, v in versions("requirements.lock").items()}
+    lock = versions("requirements-dev.lock")
+    locked = {CONDA_NAMES.get(name, name): v for name, v in lock.items()}
     packages = set(asked_for(environment).packages) - {"pip", "python =3.11"}
 
     pins = {
@@ -134,30 +138,50 @@ def test_an_environment_pins_major_and_minor_versions_as_the_lock_has_them(envir
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_what_pip_adds_to_an_environment_is_pinned_exactly(environment):
-    locked = versions("requirements.lock")
+    locked = versions("requirements-dev.lock")
 
     for line in asked_for(environment).by_pip:
         name, version = line.split("==")
         assert version == locked[name], line
 
 
-def test_the_lock_has_hashes_and_no_address():
-    text = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_has_hashes_and_no_address(lock):
+    text = (ROOT / lock).read_text()
 
     assert "://" not in text
-    assert text.count("--hash=sha256:") > len(versions("requirements.lock")) > 50
+    assert text.count("--hash=sha256:") > len(versions(lock)) > 50
+
+
+def test_a_run_installs_what_its_environments_ask_for_in_the_versions_of_development():
+    run, development = versions("requirements.lock"), versions("requirements-dev.lock")
+    needed = {
+        DIST_NAMES.get(name, name).replace("_", "-")
+        for environment in {*ENVIRONMENTS} - {"federated.yaml"}
+        for name in provided(environment)
+    }
+
+    assert run.items() <= development.items(), "run make lock"
+    assert needed - {"python", "pip"} <= run.keys()
+    assert {"snakemake", "flit-core"} <= run.keys()
+
+
+def test_a_run_installs_nothing_of_development_or_of_the_federation():
+    run = versions("requirements.lock")
+
+    assert not {"cvxpy", "hypothesis", "mypy", "nvflare", "playwright", "pytest", "uv"} & {*run}
+    assert len(run) < 110
 
 
 def test_the_constraints_of_the_federated_extra_are_the_versions_of_the_lock():
     constrained = versions("constraints-federated.txt")
 
     assert "://" not in (ROOT / "constraints-federated.txt").read_text()
-    assert constrained.items() <= versions("requirements.lock").items(), "run make lock"
+    assert constrained.items() <= versions("requirements-dev.lock").items(), "run make lock"
 
 
 def test_the_constraints_name_all_that_the_federated_extra_installs():
-    lines = [Requirement(line) for line in metadata("notears-pfl").get_all("Requires-Dist")]
-    extra = {r.name for r in lines if not r.marker or r.marker.evaluate({"extra": "federated"})}
+    extra = {Requirement(line).name for line in [*PROJECT["dependencies"], *EXTRAS["federated"]]}
 
     installed = with_dependencies(extra)
 
@@ -165,7 +189,13 @@ def test_the_constraints_name_all_that_the_federated_extra_installs():
     assert installed <= versions("constraints-federated.txt").keys(), "run make lock"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/federated.md"])
+def test_the_federated_extra_has_what_the_environment_of_its_rules_has():
+    extra = {Requirement(line).name for line in [*PROJECT["dependencies"], *EXTRAS["federated"]]}
+
+    assert provided("federated.yaml") - {"python", "pip"} == extra
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/federated.md", "docs/first_hour.md"])
 def test_the_extra_is_installed_with_its_constraints(page):
     commands = re.findall(r"pip install .*\[federated\].*", (ROOT / page).read_text())
 

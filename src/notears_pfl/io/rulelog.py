@@ -1,12 +1,16 @@
 """Send what a rule prints, warns and raises to its log file."""
 
 import contextlib
+import os
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 from notears_pfl.errors import PflError
 from notears_pfl.io.machine import machine_cause
+
+# Set by a run that shows the last lines of a failed job's log: jobs then print nothing themselves.
+SHOWN = "NOTEARS_PFL_LOGS_ARE_SHOWN"
 
 
 @contextlib.contextmanager
@@ -34,7 +38,7 @@ def rule_log(path: str | Path) -> Iterator[None]:
         if told is None:
             raise
         msg = f"{type(told).__name__}: {told}"
-        raise SystemExit(msg) from None
+        raise SystemExit(1 if os.environ.get(SHOWN) else msg) from None
     finally:
         with contextlib.suppress(*([OSError] if failed else [])):
             log.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from run_cost import rule_costs, stage_costs, stages_of_rules
+from run_cost import rule_costs, stage_costs
 
 HEADING = "s\th:m:s\tmax_rss\tcpu_time\n"
 
@@ -27,24 +27,16 @@ def test_costs_of_a_rule_are_those_of_all_its_jobs(study):
     costs = rule_costs(study)
 
     assert costs.index[0] == "anatomical"
-    assert costs.loc["anatomical"].tolist() == ["preproc", 2, 27, 30, 500]
+    assert costs.loc["anatomical"].tolist() == ["Preprocessing", 2, 27, 30, 500]
     assert costs.loc["cohort", "cpu_s"] == 0
 
 
 def test_costs_of_a_stage_are_those_of_its_rules_and_the_total_is_last(study):
     stages = stage_costs(rule_costs(study))
 
-    assert stages.loc["preproc"].tolist() == [3, 52, 60, 500]
+    assert stages.loc["Preprocessing"].tolist() == [3, 52, 60, 500]
     assert stages.iloc[-1].name == "total"
     assert stages.loc["total"].tolist() == [5, 53, 63, 500]
-
-
-def test_every_rule_with_a_log_has_a_stage():
-    stages = stages_of_rules()
-
-    assert stages["fit_networks_other_scale"] == "network"
-    assert stages["report_subjects"] == "report"
-    assert stages["clean_timeseries"] == "preproc"
 
 
 def test_a_folder_that_nothing_ran_in_is_named(tmp_path):

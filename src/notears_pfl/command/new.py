@@ -1,0 +1,231 @@
+"""Write the settings for a folder of data, after a look at what is there."""
+
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from notears_pfl.command.study import described, plan_of
+from notears_pfl.command.survey import Survey, survey
+from notears_pfl.command.workflow import DEFAULTS, ROOT
+from notears_pfl.errors import ConfigError, PflError
+from notears_pfl.io.settings import read_settings
+from notears_pfl.study.enrolment import OTHER
+
+KINDS = {
+    "bids": "raw BIDS", "fmriprep": "fMRIPrep output", "srpbs": "the SRPBS release",
+    "timeseries": "ROI series",
+}  # fmt: skip
+SPACES = ("MNI152NLin2009cAsym", "MNI152NLin6Asym")
+# Groups of a study whose table does not name them.
+DEFAULT_GROUPS = ("MDD", "HC")
+
+
+def new_study(folder: Path, out: Path, participants: Path | None) -> int:
+    """Survey a folder, write settings for it, and check them."""
+    if out.exists():
+        msg = f"{out}: exists already. Name another file with --out, or remove it."
+        raise ConfigError(msg)
+    found = survey(folder.resolve(), participants.resolve() if participants else None)
+    print("\n".join(findings(found)))
+    if not DEFAULTS.is_file():
+        shutil.copytree(ROOT / "config", DEFAULTS.parent, dirs_exist_ok=True)
+        print(f"Copied the default settings and tables to {DEFAULTS.parent}/")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(settings_text(found), encoding="utf-8")
+    print(f"Wrote {out}. Read it: lines with CHECK are guesses.")
+    try:
+        plan = plan_of(out)
+    except PflError as error:
+        print(f"\nThis study cannot be run yet:\n{error}\n")
+        print(f"Correct that, then: notears-pfl study check {out}")
+        return 1
+    print("\n".join(described(plan)))
+    for notice in plan.source.notices:
+        print(notice)
+    print(f"To run it: notears-pfl study run {out}")
+    return 0
+
+
+def findings(found: Survey) -> list[str]:
+    """Say what a folder holds."""
+    lines = [f"{found.folder}: {KINDS[found.kind]}, table of {len(found.table)} subjects"]
+    if len(found.datasets) < 2 or not found.has_own_tables:
+        lines.append(f"  table: {found.participants}")
+    if len(found.datasets) > 1:
+        lines.append(f"  one dataset per site: {', '.join(found.datasets)}")
+    elif found.site_column:
+        sites = Counter(found.table[found.site_column].fillna("(none)"))
+        lines.append(f"  sites (column {found.site_column}): {_counts(sites)}")
+    else:
+        lines.append("  sites: no column tells them apart")
+    if found.group_column:
+        lines.append(f"  groups (column {found.group_column}): {_counts(found.values)}")
+    else:
+        lines.append(
+            f"  groups: no column is named like one; columns: {', '.join(map(str, found.table))}"
+        )
+    if found.tasks:
+        lines.append(f"  tasks (subjects): {_counts(found.tasks)}")
+    if found.times:
+        times = {f"{time:g} s": n for time, n in sorted(found.times.items())}
+        lines.append(f"  repetition times (images): {_counts(times)}")
+    if found.spaces:
+        lines.append(f"  spaces (subjects): {_counts(found.spaces)}")
+    if found.n_several:
+        lines.append(
+            f"  subjects with several runs: {found.n_several}; the lowest run of the first session "
+            "is used, unless source.bold names another"
+        )
+    if found.series:
+        lines.append(f"  series: {found.series}")
+    return lines
+
+
+def settings_text(found: Survey) -> str:
+    """Write the settings of a study as commented YAML, with only what differs from the default."""
+    lines = [
+        f"# Settings of a study of {found.folder}.",
+        "# Only what differs from config/config.yaml; config/README.md lists all settings.",
+        "source:",
+        f"  kind: {found.kind}",
+    ]
+    lines += [f"  {line}" for line in [*_places(found), *_columns(found), *_runs(found)]]
+    lines += [
+        "  # If subjects cannot be used: stop lists them, exclude runs the study without them.",
+        "  on_problem: stop",
+    ]
+    patients, controls = _labels(found)
+    if found.kind != "srpbs":
+        if found.controls in (None, "0"):
+            lines.append("# CHECK which group are the patients: no value is named like controls.")
+        elif len(found.values) > 2:
+            lines.append("# CHECK which of the groups are the patients.")
+        lines.append(f"groups: {_flow({'patients': patients, 'controls': controls})}")
+    if found.n_untimed and found.kind == "bids":
+        lines += [
+            "preproc:",
+            f"  # {found.n_untimed} runs have no SliceTiming in their sidecars.",
+            "  slice_timing: false",
+        ]
+    if found.kind == "fmriprep":
+        lines += [
+            "preproc:",
+            "  # CHECK: volumes to discard, counted from the first of fMRIPrep's image.",
+            "  drop_volumes: 10",
+        ]
+    if found.kind != "timeseries":
+        lines += [
+            "# The AAL atlas is downloaded once. To use your own copy, or without a network:",
+            "# rois: {atlas: /path/to/aal.nii.gz}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _places(found: Survey) -> list[str]:
+    """Lines that say where the data are."""
+    lines = []
+    if found.kind == "timeseries":
+        return [f"participants: {_flow(str(found.participants))}", f"series: {_flow(found.series)}"]
+    roots = {_label(site): str(root) for site, root in found.datasets.items()}
+    if len(roots) == 1:
+        (root,) = roots.values()
+        if found.site_column or found.kind == "srpbs":
+            lines.append(f"dataset: {_flow(root)}")
+        else:
+            lines.append("# CHECK: the table has no column of sites, so all subjects are one site.")
+            lines.append(f"dataset: {_flow({'Site1': root})}")
+    else:
+        lines.append(f"dataset: {_flow(roots)}")
+        names = Counter(name for root in found.datasets.values() for name in _subjects(root))
+        if any(count > 1 for count in names.values()):
+            lines.append("# Datasets use the same labels for different people.")
+            lines.append("prefix_site: true")
+    if not found.has_own_tables:
+        lines.append(f"participants: {_flow(str(found.participants))}")
+    return lines
+
+
+def _columns(found: Survey) -> list[str]:
+    """Lines on the columns of the table, and on the values of its groups."""
+    if found.kind == "srpbs":
+        released = read_settings(ROOT / "config/srpbs.yaml")["source"]
+        return [
+            f"group_column: {released['group_column']}",
+            "# The diagnoses of the release; other is not part of the study.",
+            f"group_values: {_flow({str(k): v for k, v in released['group_values'].items()})}",
+        ]
+    lines = []
+    if found.site_column and len(found.datasets) < 2:
+        lines.append(f"site_column: {_flow(found.site_column)}")
+    if found.group_column is None:
+        return [
+            *lines,
+            "# CHECK: name the column that says who is a patient.",
+            "group_column: group",
+        ]
+    lines.append(f"group_column: {_flow(found.group_column)}")
+    values = _group_values(found)
+    if values and found.kind != "timeseries":
+        lines.append("# Values of that column: the group, or other if it is not part of the study.")
+        lines.append(f"group_values: {_flow(values)}")
+    return lines
+
+
+def _runs(found: Survey) -> list[str]:
+    """Lines on the runs to use."""
+    lines = []
+    if found.tasks and "rest" not in found.tasks:
+        resting = [task for task in found.tasks if "rest" in task.lower()]
+        task = (resting or [found.tasks.most_common(1)[0][0]])[0]
+        lines += ["# CHECK: the task of the resting-state runs.", f"bold: {_flow({'task': task})}"]
+    space = next((space for space in SPACES if space in found.spaces), None)
+    if found.kind == "fmriprep" and space:
+        lines.append(f"space: {space}")
+    return lines
+
+
+def _pair(found: Survey) -> tuple[str, str] | None:
+    """Values of the patients and of the controls, as far as they can be told."""
+    values = list(found.values)
+    if len(values) < 2:
+        return None
+    controls = found.controls or values[1]
+    return next(value for value in values if value != controls), controls
+
+
+def _labels(found: Survey) -> tuple[str, str]:
+    """Labels of patients and controls."""
+    pair = _pair(found)
+    if pair is None:
+        return DEFAULT_GROUPS
+    return pair if found.kind == "timeseries" else (_label(pair[0]), _label(pair[1]))
+
+
+def _group_values(found: Survey) -> dict[str, str]:
+    """Group of every value that is not itself the label of a group."""
+    pair = _pair(found) or ()
+    groups = {value: _label(value) if value in pair else OTHER for value in found.values}
+    return {value: group for value, group in groups.items() if value != group}
+
+
+def _label(value: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", value)
+
+
+def _subjects(root: Path) -> list[str]:
+    return [path.name for path in root.glob("sub-*") if path.is_dir()]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _flow(value: object) -> str:
+    """Write a value as YAML on one line."""
+    text = yaml.safe_dump([value], default_flow_style=True, sort_keys=False, width=sys.maxsize)
+    return text.strip()[1:-1]

@@ -1,0 +1,105 @@
+"""What ``notears-pfl study check`` and ``study run`` do."""
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from snakemake.utils import update_config
+
+from notears_pfl.command.workflow import (
+    DEFAULTS,
+    REPORT,
+    SCHEMAS,
+    USAGE,
+    config_option,
+    run_snakemake,
+)
+from notears_pfl.errors import ConfigError, PflError
+from notears_pfl.io.settings import read_settings
+from notears_pfl.io.tables import read_table
+from notears_pfl.study.configuration import check_settings_file
+from notears_pfl.study.plan import Plan, plan_study
+
+RECORD = Path(".snakemake/image_headers.json")
+COHORT = Path("results/cohort/participants.tsv")
+
+
+def merged_settings(config: Path) -> dict[str, Any]:
+    """Merge a study's settings into the default ones, as Snakemake does."""
+    if not DEFAULTS.is_file():
+        msg = (
+            f"{DEFAULTS}: not in {Path.cwd()}. Call this in the folder of the workflow, or make a "
+            "folder of your own with: notears-pfl study new FOLDER"
+        )
+        raise ConfigError(msg)
+    merged: dict[str, Any] = {}
+    for path in (DEFAULTS, config):
+        check_settings_file(path)
+        update_config(merged, copy.deepcopy(read_settings(path)))
+    return merged
+
+
+def plan_of(config: Path) -> Plan:
+    """Check a study and plan it; every problem that is found before a job starts is raised."""
+    settings = merged_settings(config)
+    names = dict.fromkeys([str(config), str(DEFAULTS)])
+    return plan_study(settings, SCHEMAS, " + ".join(names), RECORD, is_main=True)
+
+
+def described(plan: Plan) -> list[str]:
+    """Who is in a planned study: subjects by site and group."""
+    people = plan.source.participants
+    sites = "one site" if len(plan.sites) == 1 else f"{len(plan.sites)} sites"
+    lines = [f"{len(people)} subjects at {sites} (source.kind: {plan.kind}):"]
+    for site in plan.processed_sites:
+        here = people["group"][people["site"] == site]
+        counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)
+        lines.append(f"  {site}: {counts}" + ("" if site in plan.sites else " (left out)"))
+    return lines
+
+
+def check_study(config: Path) -> int:
+    """Run every check of a study, and count its jobs; start none."""
+    print(f"Checking {config}")
+    try:
+        plan = plan_of(config)
+    except PflError as error:
+        print(f"\nThis study cannot be run as it is configured:\n{error}")
+        return 1
+    print("\n".join(described(plan)), flush=True)
+    # It looks for the files that the first jobs need, and passes on the plan's notices.
+    code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1"])
+    if code == 0:
+        print(f"All checks passed. To run it: notears-pfl study run {config}")
+    return code
+
+
+def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
+    """Run a study with a line per stage; say where the report is."""
+    if not DEFAULTS.is_file():
+        merged_settings(config)
+    code = run_snakemake([*config_option(config), "--cores", cores, *further])
+    if code == 0:
+        for line in ending():
+            print(line)
+    elif code != USAGE:
+        print(
+            "The run stopped. Correct what is named above, then give the same command again: "
+            "finished work is kept."
+        )
+    return code
+
+
+def ending() -> list[str]:
+    """Say what a finished run leaves: its subjects, and the report."""
+    lines = []
+    if COHORT.is_file():
+        people = read_table(COHORT)
+        out = people[~people["included"].astype(bool)]
+        lines.append(f"{len(people) - len(out)} of {len(people)} subjects are in the networks.")
+        if len(out):
+            lines[-1] += f" The others and the reasons: {COHORT}"
+    if REPORT.is_file():
+        lines.append(f"The report: {REPORT.absolute()} (open it in a browser)")
+    return lines

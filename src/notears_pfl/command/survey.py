@@ -1,0 +1,248 @@
+"""Look at a folder of data: what kind of data it holds, its tables, tasks and timing.
+
+Nothing is decided here that the study's own readers decide: these check the settings that are
+written from a survey.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from notears_pfl.errors import DatasetError, PflError
+from notears_pfl.io.bids_tree import BidsFile, BidsTree
+from notears_pfl.io.series_files import FORMS, PLACEHOLDER
+from notears_pfl.io.sidecars import read_metadata
+from notears_pfl.io.tables import read_table
+from notears_pfl.study.srpbs import PARTICIPANTS, PROTOCOLS
+
+SERIES, ARCHIVE, ID = tuple(FORMS), ".npz", "participant_id"
+DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
+# Columns by the names that studies give them, and values that name controls.
+SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
+GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
+CONTROLS = re.compile(r"(?i)^(0|hc|hv|nc|tc|td|tdc|cn|ctl|ctrl|con|controls?|healthy.*|normal.*)$")
+# A column of more values, in a small table, holds ages or names.
+MOST_VALUES = 12
+
+
+@dataclass
+class Survey:
+    """What a folder holds.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    kind : str
+        ``source.kind`` of the data.
+    datasets : dict
+        Folder of each dataset by site; a single dataset of several sites has an empty name.
+    participants : Path
+        Table of participants, the first one if every dataset has its own.
+    table : DataFrame
+        Content of the table, or of all.
+    series : str
+        Files of ROI series, as ``source.series``.
+    tasks, times, spaces : Counter
+        Tasks of the BOLD runs, their repetition times in seconds, and fMRIPrep's spaces.
+    n_several, n_untimed : int
+        Subjects with several runs of a task, and runs without slice times.
+    has_own_tables : bool
+        Whether every dataset has a table of participants.
+    """
+
+    folder: Path
+    kind: str
+    datasets: dict[str, Path] = field(default_factory=dict)
+    participants: Path | None = None
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    series: str = ""
+    tasks: Counter[str] = field(default_factory=Counter)
+    times: Counter[float] = field(default_factory=Counter)
+    spaces: Counter[str] = field(default_factory=Counter)
+    n_several: int = 0
+    n_untimed: int = 0
+    has_own_tables: bool = False
+
+    @property
+    def site_column(self) -> str | None:
+        """Column with the site."""
+        return _column(self.table, SITE_NAMES, fewest=1)
+
+    @property
+    def group_column(self) -> str | None:
+        """Column with the group."""
+        return _column(self.table, GROUP_NAMES, fewest=2)
+
+    @property
+    def values(self) -> dict[str, int]:
+        """Values of the group column and their numbers of subjects, the most frequent first."""
+        if self.group_column is None:
+            return {}
+        counts = Counter(self.table[self.group_column].dropna().str.strip())
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def controls(self) -> str | None:
+        """Value that names the controls."""
+        return next((value for value in self.values if CONTROLS.match(value)), None)
+
+
+def survey(folder: Path, participants: Path | None = None) -> Survey:
+    """Find out what ``folder`` holds; ``participants`` is a table outside it."""
+    if not folder.is_dir():
+        msg = f"{folder}: no such folder. Name the folder of your data."
+        raise DatasetError(msg)
+    found = _release(folder) or _datasets(folder) or _series(folder, participants)
+    if found is None:
+        msg = (
+            f"{folder}: no data that the workflow reads: no folders sub-… with images (BIDS or "
+            f"fMRIPrep), no {PROTOCOLS} (SRPBS), and no table of participants beside ROI series "
+            f"({', '.join(SERIES)}). It has {_names(folder)}. Name the folder that holds them."
+        )
+        raise DatasetError(msg)
+    found.participants = participants or found.participants or _participants_of(found)
+    if found.participants is None:
+        msg = (
+            f"{folder}: no {PARTICIPANTS} says who is a patient. Write one with the columns {ID}, "
+            "site and group, or name yours with --participants."
+        )
+        raise DatasetError(msg)
+    own = [root / PARTICIPANTS for root in found.datasets.values()]
+    shared = participants is not None or not all(path.is_file() for path in own)
+    tables = [found.participants] if shared or not own else own
+    found.has_own_tables = not shared
+    # As text, so that 01 and 1 stay what they are.
+    columns = [name for table in tables for name in read_table(table).columns]
+    found.table = pd.concat([read_table(table, text=columns) for table in tables])
+    return found
+
+
+def _release(folder: Path) -> Survey | None:
+    """Recognise the SRPBS release."""
+    if not (folder / PARTICIPANTS).is_file() or not (folder / PROTOCOLS).is_file():
+        return None
+    return Survey(folder, "srpbs", {"": folder}, folder / PARTICIPANTS)
+
+
+def _datasets(folder: Path) -> Survey | None:
+    """Recognise a BIDS dataset, raw or by fMRIPrep, or a folder with one per site."""
+    trees = {"": BidsTree(folder)}
+    if not trees[""].subjects():
+        inside = {path.name: BidsTree(path) for path in sorted(folder.iterdir()) if path.is_dir()}
+        trees = {name: tree for name, tree in inside.items() if tree.subjects()}
+    images = {
+        (site, who): tree.images(who, "func", "bold")
+        for site, tree in trees.items()
+        for who in tree.subjects()
+    }
+    if not any(images.values()):
+        return None
+    is_derived = any(_is_derived(image) for found in images.values() for image in found)
+    kind = "fmriprep" if is_derived else "bids"
+    looked = Survey(folder, kind, {site: tree.root for site, tree in trees.items()})
+    for (site, _), found in images.items():
+        runs = [image for image in found if _is_derived(image)] if is_derived else found
+        _count_runs(looked, trees[site], runs)
+    return looked
+
+
+def _is_derived(image: BidsFile) -> bool:
+    return image.entities.get("desc") == "preproc" and "space" in image.entities
+
+
+def _count_runs(looked: Survey, tree: BidsTree, runs: Sequence[BidsFile]) -> None:
+    """Add a subject's runs to what is known of the dataset."""
+    tasks = Counter(run.entities.get("task", "") for run in runs)
+    looked.tasks.update(tasks.keys())
+    looked.spaces.update({run.entities["space"] for run in runs if "space" in run.entities})
+    n_spaces = max(1, len({run.entities.get("space") for run in runs}))
+    looked.n_several += any(count > n_spaces for count in tasks.values())
+    for run in runs:
+        # What cannot be read is listed by the checks of the study.
+        try:
+            metadata = read_metadata(tree.sidecars(run))
+        except PflError:
+            continue
+        looked.times[metadata.get("RepetitionTime", float("nan"))] += 1
+        looked.n_untimed += "SliceTiming" not in metadata
+
+
+def _participants_of(found: Survey) -> Path | None:
+    """Table of participants of BIDS datasets; fMRIPrep's is often above or in the raw data."""
+    first = next(iter(found.datasets.values()), found.folder)
+    above = [found.folder, found.folder.parent, found.folder.parent.parent]
+    places = [first, *above, first / "sourcedata/raw", first / "sourcedata"]
+    return next((p / PARTICIPANTS for p in places if (p / PARTICIPANTS).is_file()), None)
+
+
+def _series(folder: Path, participants: Path | None) -> Survey | None:
+    """Recognise ROI series with a table of participants."""
+    files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
+    tables = [participants] if participants else [f for f in files if _has_ids(f, ".tsv", "\t")]
+    for table in tables:
+        ids = read_table(table, text=[ID])[ID].dropna().astype(str)
+        pattern = _pattern(ids, [file for file in files if file != table])
+        if pattern:
+            return Survey(folder, "timeseries", {}, table, series=pattern)
+    for file in files:
+        if not tables and _has_ids(file, ".csv", ","):
+            msg = f"{file}: a table of participants must be separated by tabs. Save it as .tsv."
+            raise DatasetError(msg)
+    return None
+
+
+def _has_ids(path: Path, ending: str, separator: str) -> bool:
+    """Whether a file is a table of participants, by its first line."""
+    if path.suffix != ending:
+        return False
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        return ID in [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
+
+
+def _pattern(ids: pd.Series, files: Sequence[Path]) -> str | None:
+    """Find ``source.series``: the pattern of names that most ids fit, or an archive with them."""
+    bare = {own.removeprefix("sub-") for own in ids}
+    names = sorted({f"sub-{name}" for name in bare} | bare | {*ids}, key=len, reverse=True)
+    any_name = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, names))})(?![A-Za-z0-9])")
+    patterns: Counter[str] = Counter()
+    for file in files:
+        pattern, found = any_name.subn(PLACEHOLDER, file.name, count=1)
+        if found and file.suffix != ARCHIVE:
+            patterns[str(file.with_name(pattern))] += 1
+    if patterns:
+        return patterns.most_common(1)[0][0]
+    for file in files:
+        if file.suffix == ARCHIVE:
+            with np.load(file) as archive:
+                if {*names} & {*archive.files}:
+                    return str(file)
+    return None
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files in a folder and, two levels deep, in those within it."""
+    for root, folders, files in os.walk(folder):
+        depth = len(Path(root).relative_to(folder).parts)
+        # Not the results of a run in the same folder.
+        folders[:] = [] if depth >= DEEPEST else sorted({*folders} - NO_DATA)
+        yield from (Path(root) / name for name in sorted(files) if not name.startswith("."))
+
+
+def _column(table: pd.DataFrame, names: Sequence[str], fewest: int) -> str | None:
+    """Column whose name, in any case, comes first among ``names``, if it holds few values."""
+    by_name = {str(column).lower(): str(column) for column in table}
+    found = [by_name[name] for name in names if name in by_name]
+    most = max(MOST_VALUES, len(table) // 2)
+    return next((name for name in found if fewest <= table[name].nunique() <= most), None)
+
+
+def _names(folder: Path) -> str:
+    names = sorted(os.listdir(folder))
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "") if names else "nothing"

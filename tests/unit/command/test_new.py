@@ -1,0 +1,232 @@
+"""Settings written for a folder of data of every kind, planned by the study's own readers."""
+
+import json
+
+import nibabel as nib
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from tests.tiny_images import tiny_bold, tiny_t1w
+from tests.workflow.srpbs_release import ACQUISITIONS, tiny_release
+
+from notears_pfl.command.new import new_study
+from notears_pfl.command.study import merged_settings, plan_of
+from notears_pfl.command.survey import survey
+from notears_pfl.command.workflow import ROOT
+from notears_pfl.errors import ConfigError, DatasetError
+
+PEOPLE = [(f"{s}{g}{i}", s, g) for s in ("COI", "HUH") for g in ("depr", "control") for i in (1, 2)]
+SPACE = "MNI152NLin6Asym"
+
+
+def write_people(folder, rows, columns=("participant_id", "centre", "dx")):
+    folder.mkdir(parents=True, exist_ok=True)
+    table = pd.DataFrame([(f"sub-{row[0]}", *row[1:]) for row in rows], columns=list(columns))
+    table.to_csv(folder / "participants.tsv", sep="\t", index=False)
+
+
+def write_raw(folder, rows, task="rest", **sidecar):
+    """Write a raw dataset of tiny images."""
+    write_people(folder, rows)
+    for who, *_ in rows:
+        for part in ("anat", "func"):
+            (folder / f"sub-{who}" / part).mkdir(parents=True)
+        nib.save(tiny_t1w(), folder / f"sub-{who}/anat/sub-{who}_T1w.nii.gz")
+        nib.save(tiny_bold(), folder / f"sub-{who}/func/sub-{who}_task-{task}_bold.nii.gz")
+    content = {"RepetitionTime": 2.5, "SliceTiming": [0.0, 1.0], **sidecar}
+    content = {key: value for key, value in content.items() if value is not None}
+    (folder / f"task-{task}_bold.json").write_text(json.dumps(content))
+
+
+def write_derived(folder, rows):
+    """Write fMRIPrep's output of tiny images; the table of participants is beside it."""
+    write_people(folder.parent, rows)
+    for who, *_ in rows:
+        stem = folder / f"sub-{who}/func/sub-{who}_task-rest"
+        stem.parent.mkdir(parents=True)
+        for space in (SPACE, "T1w"):
+            image = f"{stem}_space-{space}_desc-preproc_bold"
+            nib.save(tiny_bold(), f"{image}.nii.gz")
+            (stem.parent / f"{image.rsplit('/', 1)[-1]}.json").write_text('{"RepetitionTime": 2}')
+        (stem.parent / f"{stem.name}_desc-confounds_timeseries.tsv").write_text("csf\n1\n")
+
+
+def raw(folder):
+    write_raw(folder, PEOPLE)
+
+
+def one_dataset_per_site(folder):
+    # The same labels at both sites.
+    for site in ("COI", "HUH"):
+        write_raw(folder / site, [(f"{g}{i}", "", g) for g in ("depr", "control") for i in (1, 2)])
+
+
+def derived(folder):
+    write_derived(folder / "fmriprep", PEOPLE)
+
+
+def release(folder):
+    sites = (("COI", 1), ("HUH", 5))
+    counts = {(site, group, n): 2 for site, n in sites for group in ("HC", "MDD", "ASD")}
+    tiny_release(folder, counts, ACQUISITIONS)
+
+
+def archive(folder):
+    write_people(folder, PEOPLE)
+    np.savez(folder / "series.npz", **{f"sub-{who}": np.zeros((3, 116)) for who, *_ in PEOPLE})
+
+
+def numbered_files(folder):
+    """Write files as ABIDE names them, with the groups 1 and 2, in a folder of their own."""
+    (folder / "rois").mkdir(parents=True)
+    rows = [(f"0050{s}{g}{i}", f"0{s}", g) for s in (1, 2) for g in (1, 2) for i in range(2)]
+    people = pd.DataFrame(rows, columns=["participant_id", "SITE_ID", "DX_GROUP"])
+    people.assign(group="unused").to_csv(folder / "phenotypes.tsv", sep="\t", index=False)
+    for who, *_ in rows:
+        (folder / f"rois/Pitt_{who}_rois_aal.1D").write_text("1 2 3\n")
+
+
+# Folder to name, number of subjects, and what the plan of the study must have.
+TREES = {
+    raw: (".", "bids", 8, ["depr", "control"], ["COI", "HUH"]),
+    one_dataset_per_site: (".", "bids", 8, ["depr", "control"], ["COI", "HUH"]),
+    derived: ("fmriprep", "fmriprep", 8, ["depr", "control"], ["COI", "HUH"]),
+    release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
+    archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in an empty folder; the data are elsewhere."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+@pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.__name__)
+def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here, tmp_path, capsys):
+    folder, kind, n_subjects, groups, sites = TREES[tree]
+    tree(tmp_path / "data")
+
+    code = new_study(tmp_path / "data" / folder, here / "config/mine.yaml", None)
+
+    assert code == 0, capsys.readouterr().out
+    plan = plan_of(here / "config/mine.yaml")
+    assert (plan.kind, plan.groups, sorted(plan.sites)) == (kind, groups, sites)
+    assert len(plan.subjects) == n_subjects
+    told = capsys.readouterr().out
+    assert f"{n_subjects} subjects at 2 sites" in told
+    assert "notears-pfl study run" in told
+
+
+def test_only_what_differs_is_written_and_explained(here, tmp_path):
+    raw(tmp_path / "data")
+
+    new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    text = (here / "config/mine.yaml").read_text()
+    assert yaml.safe_load(text) == {
+        "source": {
+            "kind": "bids", "dataset": str(tmp_path / "data"), "site_column": "centre",
+            "group_column": "dx", "on_problem": "stop",
+        },
+        "groups": {"patients": "depr", "controls": "control"},
+    }  # fmt: skip
+    assert text.count("#") >= 4
+    default = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    assert merged_settings(here / "config/mine.yaml")["cohort"] == default["cohort"]
+
+
+def test_what_is_there_is_said(here, tmp_path, capsys):
+    raw(tmp_path / "data")
+    second = tmp_path / "data/sub-COIdepr1/func/sub-COIdepr1_task-rest_run-2_bold.nii.gz"
+    nib.save(tiny_bold(), second)
+
+    new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    told = capsys.readouterr().out
+    assert "data: raw BIDS, table of 8 subjects" in told
+    assert "sites (column centre): COI 4, HUH 4" in told
+    assert "groups (column dx): control 4, depr 4" in told
+    assert "tasks (subjects): rest 8" in told
+    assert "repetition times (images): 2.5 s 9" in told
+    assert "subjects with several runs: 1;" in told
+
+
+def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here, tmp_path):
+    rows = [*PEOPLE, ("COIbip1", "COI", "bip. II")]
+    write_raw(tmp_path / "data", rows, task="restEyesOpen", SliceTiming=None)
+
+    code = new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    settings = yaml.safe_load((here / "config/mine.yaml").read_text())
+    assert code == 0
+    assert settings["source"]["bold"] == {"task": "restEyesOpen"}
+    assert settings["source"]["group_values"] == {"bip. II": "other"}
+    assert settings["preproc"] == {"slice_timing": False}
+    assert len(plan_of(here / "config/mine.yaml").subjects) == 8
+
+
+def test_one_site_needs_no_column(here, tmp_path):
+    write_raw(tmp_path / "data", PEOPLE[:4])
+    table = pd.read_csv(tmp_path / "data/participants.tsv", sep="\t").drop(columns="centre")
+    table.to_csv(tmp_path / "data/participants.tsv", sep="\t", index=False)
+
+    code = new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    assert code == 0
+    assert plan_of(here / "config/mine.yaml").sites == ["Site1"]
+    assert "CHECK" in (here / "config/mine.yaml").read_text()
+
+
+def test_all_problems_are_listed_with_the_next_step_and_the_settings_stay(here, tmp_path, capsys):
+    raw(tmp_path / "data")
+    (tmp_path / "data/sub-COIdepr1/anat/sub-COIdepr1_T1w.nii.gz").unlink()
+    (tmp_path / "data/sub-HUHdepr1/func/sub-HUHdepr1_bold.json").write_text("{")
+
+    code = new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    told = capsys.readouterr().out
+    assert code == 1
+    assert "2 of 8 subjects cannot be used" in told
+    assert "sub-COIdepr1: no T1w image" in told
+    assert "sub-HUHdepr1" in told
+    assert "then: notears-pfl study check" in told
+    assert (here / "config/mine.yaml").is_file()
+
+
+def test_settings_that_exist_are_not_overwritten(here, tmp_path):
+    (here / "mine.yaml").write_text("seed: 1\n")
+
+    with pytest.raises(ConfigError, match=r"mine\.yaml: exists already\. Name another"):
+        new_study(tmp_path, here / "mine.yaml", None)
+
+
+def test_a_folder_without_data_is_refused_with_what_it_has(tmp_path):
+    (tmp_path / "notes.docx").touch()
+
+    with pytest.raises(DatasetError, match=r"no data that the workflow reads: .* It has notes"):
+        survey(tmp_path)
+    with pytest.raises(DatasetError, match="nowhere: no such folder"):
+        survey(tmp_path / "nowhere")
+
+
+def test_data_without_a_table_of_participants_are_refused_with_the_next_step(tmp_path):
+    raw(tmp_path / "a/b/data")
+    table = tmp_path / "a/b/data/participants.tsv"
+    table.rename(tmp_path / "people.tsv")
+
+    with pytest.raises(DatasetError, match=r"no participants\.tsv says who .* --participants"):
+        survey(tmp_path / "a/b/data")
+    assert len(survey(tmp_path / "a/b/data", tmp_path / "people.tsv").table) == 8
+
+
+def test_a_table_separated_by_commas_is_named(tmp_path):
+    (tmp_path / "people.csv").write_text("participant_id,site,group\n1,A,HC\n")
+    (tmp_path / "1.1D").write_text("1 2\n")
+
+    with pytest.raises(DatasetError, match=r"people\.csv: .* separated by tabs"):
+        survey(tmp_path)
