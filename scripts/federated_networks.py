@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
-from notears_pfl.federated.engine import simulate
+from notears_pfl.federated import require_nvflare
 from notears_pfl.federated.simulated_federation import simulated_federation, write_site_files
 from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import with_parameters
 from notears_pfl.io.rulelog import rule_log
 
 with rule_log(snakemake.log[0]):
+    require_nvflare()
+    from notears_pfl.federated.engine import simulate
+
     params = snakemake.params
     out = Path(snakemake.output.networks[0]).parent
     estimator = with_parameters(params.estimator, snakemake.input.pooled)

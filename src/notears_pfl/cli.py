@@ -1,7 +1,6 @@
 """The notears-pfl command."""
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from notears_pfl.command.workflow import require_workflow
-from notears_pfl.errors import FederatedError, PflError
+from notears_pfl.errors import PflError
 
 # Exit code of a command interrupted by its user, as in a shell.
 STOPPED = 130
@@ -124,13 +123,9 @@ def _add_federated(commands: Any) -> None:
 
 
 def _federated(options: argparse.Namespace) -> int:
-    if importlib.util.find_spec("nvflare") is None:
-        msg = (
-            "the federated fit needs NVFLARE, which is not installed. "
-            "Install it: pip install 'notears-pfl[federated]'"
-        )
-        raise FederatedError(msg)
+    from notears_pfl.federated import require_nvflare
 
+    require_nvflare()
     # Imported only now, because these modules need NVFLARE.
     from notears_pfl.federated.federated_study import read_federation
 

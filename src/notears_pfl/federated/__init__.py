@@ -16,3 +16,18 @@ hospital allows, and ``border`` decides: it writes an answer to ``ledger`` befor
 
 Only ``centre``, ``controller``, ``engine``, ``executor``, ``gate`` and ``kits`` use NVFLARE.
 """
+
+import importlib.util
+
+from notears_pfl.errors import FederatedError
+
+
+def require_nvflare() -> None:
+    """Refuse to go on where NVFLARE is not installed."""
+    if importlib.util.find_spec("nvflare") is None:
+        msg = (
+            "the federated fit needs NVFLARE, which is not installed. Install it: pip install -c "
+            "constraints-federated.txt --editable '.[federated]' in the clone, or pip install "
+            "'notears-pfl[federated]'."
+        )
+        raise FederatedError(msg)
