@@ -9,7 +9,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install -qq
 # Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint debian lock docs unlock cancel clean
+.PHONY: help setup run test lint debian lock docs figures unlock cancel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,7 +18,8 @@ help:
 	@echo "make test    run the linters, snakemake --lint and the tests"
 	@echo "make lint    run only the linters"
 	@echo "make debian  install what the tests need from Debian (as root): Chromium, and a real head"
-	@echo "make docs    regenerate the generated parts of the documentation"
+	@echo "make docs    build the documentation as a site, docs/_build/html/index.html"
+	@echo "make figures regenerate the pictures and tables of the documentation"
 	@echo "make unlock  after a killed run: cancel its cluster jobs and unlock the folder"
 	@echo "make lock    resolve the dependencies in pyproject.toml again into requirements.lock and"
 	@echo "             requirements-dev.lock, and the federated extra into constraints-federated.txt"
@@ -87,6 +88,10 @@ lock: $(READY_DEV)
 	  --output-file constraints-federated.txt
 
 docs: $(READY_DEV)
+	@sphinx-build --quiet --nitpicky --fail-on-warning --keep-going --conf-dir docs . docs/_build/html
+	@echo "==> The documentation is in docs/_build/html/index.html"
+
+figures: $(READY_DEV)
 	@python tools/settings_table.py
 	@python tools/rerun_table.py
 	@python tools/report_captions.py

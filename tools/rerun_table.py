@@ -25,7 +25,7 @@ import notears_pfl.study.plan  # noqa: F401
 from notears_pfl.io.schema import Schema, read_schema
 from settings_table import rewrite_readme
 
-MARKERS = ("<!-- reruns: generated, see make docs -->", "<!-- end of reruns -->")
+MARKERS = ("<!-- reruns: generated, see make figures -->", "<!-- end of reruns -->")
 # Another source of data is another study, the content of tables matters, not their path, and how
 # subjects are divided into jobs shows in larger studies only.
 NOT_ASKED = ("source.", "subjects_per_job", "sites", "rois.table", "rois.atlas", "rois.n_selected")

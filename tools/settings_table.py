@@ -12,7 +12,7 @@ import yaml
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.schema import Schema, read_schema
 
-BEGIN, END = "<!-- settings: generated, see make docs -->", "<!-- end of settings -->"
+BEGIN, END = "<!-- settings: generated, see make figures -->", "<!-- end of settings -->"
 README = Path("config/README.md")
 
 

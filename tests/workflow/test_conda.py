@@ -1,6 +1,6 @@
 """Snakemake with --use-conda, for real, on a stand-in for conda: tests/conda says what it is.
 
-The launcher is a Python that has what the README asks of it and nothing else.
+The launcher is a Python that has what docs/guide/running.md asks of it and nothing else.
 """
 
 import os
@@ -27,9 +27,9 @@ SIMULATED = "results/simulate/runs/variables-7_weights-shared_run-1.tsv"
 
 
 def launcher_packages():
-    """List the packages of the README's command for a launcher."""
-    readme = (ROOT / "README.md").read_text()
-    return re.search(r"pip install (snakemake .*)", readme)[1].split()
+    """List the packages of the documented command for a launcher."""
+    page = (ROOT / "docs/guide/running.md").read_text()
+    return re.search(r"pip install (snakemake .*)", page)[1].split()
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def stand_in(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def launcher(stand_in):
-    """Give a Python that has what the README asks for to start Snakemake."""
+    """Give a Python that has what the documentation asks for to start Snakemake."""
     return stand_in.python("launcher", *launcher_packages())
 
 

@@ -151,4 +151,4 @@ def test_the_readme_shows_the_rules_as_they_are(study):
     shown = re.findall(r"<text[^>]*>(\w+)</text>", (ROOT / "docs/rulegraph.svg").read_text())
 
     assert len(rules) > 10
-    assert set(shown) == rules, "run make docs"
+    assert set(shown) == rules, "run make figures"

@@ -195,7 +195,7 @@ def test_the_federated_extra_has_what_the_environment_of_its_rules_has():
     assert provided("federated.yaml") - {"python", "pip"} == extra
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/federated.md", "docs/first_hour.md"])
+@pytest.mark.parametrize("page", ["docs/federated.md", "docs/first_hour.md"])
 def test_the_extra_is_installed_with_its_constraints(page):
     commands = re.findall(r"pip install .*\[federated\].*", (ROOT / page).read_text())
 

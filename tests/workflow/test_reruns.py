@@ -36,7 +36,7 @@ def test_the_readme_holds_the_answers_for_every_setting(pretended):
 
     table = rerun_table(pretended, SCHEMA, config)
 
-    assert with_table(readme, table, MARKERS) == readme, "run make docs"
+    assert with_table(readme, table, MARKERS) == readme, "run make figures"
 
 
 @pytest.mark.parametrize(

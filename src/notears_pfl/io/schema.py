@@ -99,8 +99,8 @@ def _impossible(config: object) -> Iterator[str]:
             yield f"'{place}' is a number beyond 2^63. Correct the value."
         elif isinstance(value, str) and (len(value) > LONGEST_TEXT or "\0" in value):
             yield (
-                f"'{place}' is {shortened(value)}: a text has {LONGEST_TEXT} characters at the "
-                "most, and none of them is zero. Correct the value."
+                f"'{place}' is {shortened(value)}: text may have at most {LONGEST_TEXT} "
+                "characters, and no zero byte. Correct the value."
             )
 
 

@@ -170,6 +170,6 @@ def _repeated(path: str | Path, key: str, where: str) -> str:
 
 def _too_large(path: str | Path, line: int) -> str:
     return (
-        f"{path} line {line}: settings go {DEEPEST} levels deep and have {MOST_VALUES} values at "
-        "the most, references (*) written out; these have more. Correct the place."
+        f"{path} line {line}: settings may have at most {DEEPEST} levels and at most "
+        f"{MOST_VALUES} values, references (*) written out; these have more. Correct the place."
     )

@@ -56,7 +56,7 @@ def _decoded(data: bytes) -> str:
         raise UnreadableError(msg) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        msg = f"line {line}: there is a zero byte, which no text has"
+        msg = f"line {line}: there is a zero byte, which text files never contain"
         raise UnreadableError(msg)
     return text
 

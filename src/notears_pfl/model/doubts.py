@@ -61,7 +61,7 @@ def _unequal_noise(noise: Array) -> Iterator[str]:
     low, high = np.quantile(typical, [0.05, 0.95])
     if high > UNEQUAL_NOISE * low:
         yield (
-            f"ROIs are scaled apart: their noise variances differ by a factor of {high / low:.0f}. "
+            f"ROIs differ in scale: their noise variances differ by a factor of {high / low:.0f}. "
             "Directions follow from the scale of the ROIs and cannot be trusted here. Use one unit "
             "for all ROIs, or give every ROI unit variance."
         )

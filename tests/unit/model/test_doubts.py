@@ -41,7 +41,7 @@ def test_a_loud_or_faint_site_is_named(samples, gain):
 def test_columns_scaled_apart_are_named(samples, rng):
     scale = 10 ** rng.permutation(np.linspace(-1, 1, 8))
 
-    with pytest.warns(DoubtfulFitWarning, match="ROIs are scaled apart: .* factor of"):
+    with pytest.warns(DoubtfulFitWarning, match="ROIs differ in scale: .* factor of"):
         NotearsPFL(kappa=0.5).fit([x * scale for x in samples])
 
 

@@ -16,7 +16,7 @@ CAPTIONS = report_captions()
 def test_the_caption_files_hold_the_captions_of_the_page():
     files = {path.name: path.read_text() for path in (ROOT / "workflow/report").iterdir()}
 
-    assert files == CAPTIONS, "run make docs"
+    assert files == CAPTIONS, "run make figures"
 
 
 def test_every_caption_belongs_to_a_rule_and_every_rule_finds_its_caption():

@@ -17,7 +17,7 @@ def test_the_readme_holds_the_table_that_the_schema_gives():
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
     table = settings_table(SCHEMA, yaml.safe_load(CONFIG.read_text(encoding="utf-8")))
 
-    assert with_table(text, table) == text, "run make docs"
+    assert with_table(text, table) == text, "run make figures"
 
 
 def test_the_table_has_a_row_for_every_leaf_with_its_bounds():
