@@ -1,3 +1,7 @@
+from notears_pfl.io.columns import COLUMNS
+from notears_pfl.io.fingerprint import file_digest
+
+
 rule export_networks:
     input:
         networks=expand(rules.fit_networks.output.networks, group=PLAN.groups),
@@ -124,3 +128,73 @@ rule table_columns:
         "Export: dictionaries of the columns of all tables"
     script:
         "../../scripts/table_columns.py"
+
+
+# Where series and images come from, as configured, or as seen from the folder that they are in.
+DATASETS = config["source"].get("dataset") or config["source"].get("series") or []
+if isinstance(DATASETS, str):
+    DATASETS = [DATASETS]
+elif isinstance(DATASETS, dict):
+    DATASETS = list(DATASETS.values())
+
+
+rule describe_derivatives:
+    output:
+        description="results/timeseries/dataset_description.json",
+        readme="results/timeseries/README",
+        ignored="results/timeseries/.bidsignore",
+        tables=expand(
+            "results/timeseries/seg-{atlas}_desc-{state}_timeseries.json",
+            atlas=PLAN.atlas.name,
+            state=("raw", "clean") if PLAN.source.has_images else ("clean",),
+        ),
+        sidecars=[],
+    log:
+        "logs/describe_derivatives.log",
+    benchmark:
+        "logs/describe_derivatives.benchmark.tsv"
+    conda:
+        "../../envs/report.yaml"
+    params:
+        sources=["../preproc"] if PLAN.source.has_images else DATASETS,
+        groups=PLAN.groups,
+        regions=PLAN.atlas.rois,
+        dictionary=file_digest(COLUMNS),
+        code=code_of("describe_derivatives"),
+    message:
+        "Export: describing the time series as BIDS derivatives"
+    script:
+        "../../scripts/describe_derivatives.py"
+
+
+if PLAN.source.has_images:
+
+    use rule describe_derivatives as describe_preprocessing with:
+        output:
+            description="results/preproc/dataset_description.json",
+            readme="results/preproc/README",
+            ignored="results/preproc/.bidsignore",
+            tables=expand(
+                "results/preproc/desc-{table}_timeseries.json",
+                table=("motion", "confounds"),
+            ),
+            sidecars=(
+                expand(
+                    "results/preproc/{image}.json",
+                    image=("desc-preproc_T1w", "desc-brain_mask", "probseg"),
+                )
+                if PLAN.source.has_anatomy
+                else []
+            ),
+        log:
+            "logs/describe_preprocessing.log",
+        benchmark:
+            "logs/describe_preprocessing.benchmark.tsv"
+        params:
+            sources=["../bids"] if PLAN.source.makes_bids else DATASETS,
+            groups=PLAN.groups,
+            regions=PLAN.atlas.rois,
+            dictionary=file_digest(COLUMNS),
+            code=code_of("describe_derivatives"),
+        message:
+            "Export: describing the preprocessed images as BIDS derivatives"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def describe_columns(
     dict
         ``Description``, and if need be ``Units`` and ``Levels``, by column.
     """
-    content = yaml.safe_load(COLUMNS.read_text(encoding="utf-8"))
+    content = _dictionary()
     pattern = next((key for key in content["tables"] if _fits(key, str(path))), None)
     if pattern is None:
         msg = f"{path}: {COLUMNS.name} has no table of this path. Describe its columns there."
@@ -56,6 +57,12 @@ def describe_columns(
             )
     added = {name: {"Description": text} for name, text in (others or {}).items()}
     return described | {name: entry for name, entry in added.items() if name not in described}
+
+
+@cache
+def _dictionary() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(COLUMNS.read_text(encoding="utf-8"))
+    return content
 
 
 def _fits(pattern: str, path: str) -> bool:
