@@ -17,7 +17,7 @@ with rule_log(snakemake.log[0]):
     print(*subjects_without_values(subjects, columns), sep="\n", end="")
     table = regress_weights(
         weights,
-        predictors(subjects, params.regress_on, path),
-        predictors(subjects, params.covariates, path),
+        predictors(subjects, params.regress_on, path, "analysis.regress_on"),
+        predictors(subjects, params.covariates, path, "analysis.regress_covariates"),
     )
     write_table(table, snakemake.output.table, index=False)

@@ -104,8 +104,8 @@ def graphs(networks: Networks, edges: pd.DataFrame, tests: pd.DataFrame) -> Iter
     for group in dict.fromkeys(group for group, _ in networks):
         own = [network for (who, _), network in networks.items() if who == group]
         weights = np.array([network.to_numpy() for network in own])
-        shared = own[0].where((weights != 0).all(axis=0), 0.0)
-        shared = shared.mask(shared != 0, pd.DataFrame(weights.mean(axis=0), *own[0].axes))
+        means = np.where((weights != 0).all(axis=0), weights.mean(axis=0), 0.0)
+        shared = pd.DataFrame(means, index=own[0].index, columns=own[0].columns)
         overlap = _tested(edge_table({(group, "all sites"): shared}, 0.0), tests)
         about = {"group": group, "site": "all sites"}
         yield Graph(f"group-{group}_overlap", about, shared, _described(overlap))

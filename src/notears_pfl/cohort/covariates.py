@@ -44,7 +44,9 @@ def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table.index)
 
 
-def predictors(subjects: pd.DataFrame, columns: Sequence[str], name: str) -> pd.DataFrame:
+def predictors(
+    subjects: pd.DataFrame, columns: Sequence[str], name: str, setting: str
+) -> pd.DataFrame:
     """Columns of the table ``name`` as numbers for a regression, indexed by participant.
 
     Categories become 0/1 columns, as in :func:`as_numbers`.
@@ -53,11 +55,11 @@ def predictors(subjects: pd.DataFrame, columns: Sequence[str], name: str) -> pd.
     text = [c for c in chosen if not pd.api.types.is_numeric_dtype(chosen[c])]
     for column in text:
         values = subjects[subjects[column].notna()]
-        refuse_numbers_in_text(values, [column], name, "analysis.regress_on")
+        refuse_numbers_in_text(values, [column], name, setting)
         found = sorted(values[column].unique())
         if len(found) > MOST_CATEGORIES:
             msg = (
-                f"{name}: analysis.regress_on needs numbers, or at most {MOST_CATEGORIES} "
+                f"{name}: {setting} needs numbers, or at most {MOST_CATEGORIES} "
                 f"categories; {column} has {len(found)} ({', '.join(map(str, found[:5]))}, …). "
                 "Name another column."
             )

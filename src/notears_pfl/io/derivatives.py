@@ -9,7 +9,7 @@ from notears_pfl.version import __version__
 BIDS_VERSION = "1.10.0"
 # What BIDS has no names for yet, as fMRIPrep leaves it out: transforms (BEP 14), time series
 # (BEP 12 and 17), pictures; and the templates, which are no subjects.
-_IGNORED = ("template/", "figures/", "*_xfm.nii.gz", "*_timeseries.tsv", "*_timeseries.json")
+_IGNORED = ("template", "figures", "*_xfm.nii.gz", "*_timeseries.tsv", "*_timeseries.json")
 
 
 @dataclass(frozen=True)
