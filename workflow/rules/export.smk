@@ -103,7 +103,11 @@ rule table_columns:
                 ),
                 *expand(
                     "results/phantom/truth/{table}.json",
-                    table=("edges", "desc-motion_timeseries", "seg-surrogate_timeseries"),
+                    table=(
+                        "edges",
+                        "desc-motion_timeseries",
+                        "seg-surrogate_timeseries",
+                    ),
                 ),
             ]
             if PLAN.kind == "phantom"

@@ -70,7 +70,7 @@ def with_stability(
     """
     groups, sites, rois = map(pd.Index, names)
     axes = {"group": groups, "site": sites, "from": rois, "to": rois}
-    at = tuple(axis.get_indexer(edges[column]) for column, axis in axes.items())
+    at = tuple(axis.get_indexer(pd.Index(edges[column])) for column, axis in axes.items())
     return edges.assign(stability=selection[at], stability_direction=direction[at])
 
 
@@ -98,14 +98,14 @@ def graphs(networks: Networks, edges: pd.DataFrame, tests: pd.DataFrame) -> Iter
     """
     for (group, site), network in networks.items():
         own = edges[(edges["group"] == group) & (edges["site"] == site)]
-        figures = own.drop(columns=[name for name in own if name.startswith(("from_", "to_"))])
+        figures = own.drop(columns=[f"{end}_{name}" for end in ENDS for name in ("module", *PLACE)])
         about = {"group": group, "site": site}
         yield Graph(f"group-{group}_site-{site}", about, network, _described(figures))
     for group in dict.fromkeys(group for group, _ in networks):
-        own = [network for (who, _), network in networks.items() if who == group]
-        weights = np.array([network.to_numpy() for network in own])
+        several = [network for (who, _), network in networks.items() if who == group]
+        weights = np.array([network.to_numpy() for network in several])
         means = np.where((weights != 0).all(axis=0), weights.mean(axis=0), 0.0)
-        shared = pd.DataFrame(means, index=own[0].index, columns=own[0].columns)
+        shared = pd.DataFrame(means, index=several[0].index, columns=several[0].columns)
         overlap = _tested(edge_table({(group, "all sites"): shared}, 0.0), tests)
         about = {"group": group, "site": "all sites"}
         yield Graph(f"group-{group}_overlap", about, shared, _described(overlap))

@@ -82,7 +82,7 @@ def regress_weights(
         cannot be estimated is missing.
     """
     rows = []
-    for column in predictors:
+    for column in map(str, predictors):
         for group in dict.fromkeys(group for group, _ in weights):
             sites = [table.assign(site=s) for (g, s), table in weights.items() if g == group]
             for (source, target), own in pd.concat(sites).groupby(["from", "to"], sort=False):

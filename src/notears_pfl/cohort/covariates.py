@@ -52,7 +52,7 @@ def predictors(
     Categories become 0/1 columns, as in :func:`as_numbers`.
     """
     chosen = subjects[[SHORT_NAMES.get(c, c) for c in columns]]
-    text = [c for c in chosen if not pd.api.types.is_numeric_dtype(chosen[c])]
+    text = [str(c) for c in chosen if not pd.api.types.is_numeric_dtype(chosen[c])]
     for column in text:
         values = subjects[subjects[column].notna()]
         refuse_numbers_in_text(values, [column], name, setting)

@@ -37,8 +37,10 @@ def subject_arrays(
 
 def moments_from(arrays: Mapping[str, Any], keep: Mask) -> SubjectMoments:
     """Moments of some of a study's subjects, a mask of shape (N,)."""
-    names = ("S", "s", "n", "n_effective", "site")
-    return SubjectMoments(*(np.asarray(arrays[name])[keep] for name in names))
+    S, s, n, n_effective, site = (
+        np.asarray(arrays[name])[keep] for name in ("S", "s", "n", "n_effective", "site")
+    )
+    return SubjectMoments(S, s, n, n_effective, site)
 
 
 def subjects_from(arrays: Mapping[str, Any], *, discovery: bool) -> Subjects:

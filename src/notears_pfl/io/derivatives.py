@@ -24,8 +24,8 @@ class Derivative:
 DERIVATIVES = {
     "results/preproc": Derivative(
         "Preprocessed images of NOTEARS-PFL",
-        "T1w images, brain masks, tissue maps and registrations to MNI152 of every subject; motion\n"
-        "and confounds of every run. Sidecars say how each file was made. Images in template/ are\n"
+        "T1w images, brain masks, tissue maps and registrations to MNI152 of every subject;\n"
+        "motion and confounds of every run. Sidecars say how each file was made. Images in template/ are\n"
         "what subjects were registered to.\n",
         {
             "desc-preproc_T1w.json": {
@@ -41,8 +41,8 @@ DERIVATIVES = {
     ),
     "results/timeseries": Derivative(
         "Regional time series of NOTEARS-PFL",
-        "Mean signals of an atlas's regions: desc-raw before and desc-clean after confounds, trend\n"
-        "and frequencies outside the band were removed. Each has one column per region.\n",
+        "Mean signals of an atlas's regions: desc-raw before and desc-clean after confounds,\n"
+        "trend and frequencies outside the band were removed. Each has one column per region.\n",
     ),
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,7 @@ def write_graphml(
         ET.ElementTree(root).write(temporary, encoding="utf-8", xml_declaration=True)
 
 
-def _add_data(element: ET.Element, domain: str, values: Mapping[str, object]) -> None:
+def _add_data(element: ET.Element, domain: str, values: Mapping[Any, Any]) -> None:
     for name, value in values.items():
         if not pd.isna(value):
             ET.SubElement(element, "data", key=f"{domain}_{name}").text = (
