@@ -13,8 +13,9 @@ with rule_log(snakemake.log[0]):
         pair: read_table(table)
         for pair, table in zip(params.group_sites, snakemake.input.weights, strict=True)
     }
-    columns = [*params.regress_on, *params.covariates]
-    print(*subjects_without_values(subjects, columns), sep="\n", end="")
+    columns, what = [*params.regress_on, *params.covariates], "They are left out."
+    left_out = subjects_without_values(subjects, columns, "analysis.regress_on", what)
+    print(*left_out, sep="\n")
     table = regress_weights(
         weights,
         predictors(subjects, params.regress_on, path, "analysis.regress_on"),

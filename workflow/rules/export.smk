@@ -134,12 +134,10 @@ rule table_columns:
         "../../scripts/table_columns.py"
 
 
-# Where series and images come from, as configured, or as seen from the folder that they are in.
-DATASETS = config["source"].get("dataset") or config["source"].get("series") or []
-if isinstance(DATASETS, str):
-    DATASETS = [DATASETS]
-elif isinstance(DATASETS, dict):
-    DATASETS = list(DATASETS.values())
+def source_datasets(wildcards):
+    """Where images or series come from, as configured; braces in it are not Snakemake wildcards."""
+    found = config["source"].get("dataset") or config["source"]["series"]
+    return list(found.values()) if isinstance(found, dict) else [found]
 
 
 rule describe_derivatives:
@@ -160,7 +158,7 @@ rule describe_derivatives:
     conda:
         "../../envs/report.yaml"
     params:
-        sources=["../preproc"] if PLAN.source.has_images else DATASETS,
+        sources=["../preproc"] if PLAN.source.has_images else source_datasets,
         groups=PLAN.groups,
         regions=PLAN.atlas.rois,
         dictionary=file_digest(COLUMNS),
@@ -195,7 +193,7 @@ if PLAN.source.has_images:
         benchmark:
             "logs/describe_preprocessing.benchmark.tsv"
         params:
-            sources=["../bids"] if PLAN.source.makes_bids else DATASETS,
+            sources=["../bids"] if PLAN.source.makes_bids else source_datasets,
             groups=PLAN.groups,
             regions=PLAN.atlas.rois,
             dictionary=file_digest(COLUMNS),

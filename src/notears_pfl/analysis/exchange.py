@@ -39,7 +39,7 @@ def exported_edges(
         ``group``, ``site``, ``from``, ``to``, ``standard_error``, ``probability``,
         ``direction_support``.
     tests : DataFrame
-        Tests between groups: ``group``, ``from``, ``to``, ``difference``, ``p``, ``q``.
+        Tests between groups: ``group``, ``from``, ``to``, ``tested``, ``difference``, ``p``, ``q``.
     nodes : DataFrame
         As from :func:`node_table`: modules and coordinates of both ends.
     """
@@ -55,7 +55,7 @@ def exported_edges(
 
 def _tested(edges: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
     pairs = ["group", *ENDS]
-    figures = tests[[*pairs, "difference", "p", "q"]]
+    figures = tests[[*pairs, "tested", "difference", "p", "q"]]
     return edges.merge(figures, how="left", on=pairs, validate="m:1")
 
 
@@ -63,7 +63,7 @@ def with_stability(
     edges: pd.DataFrame, selection: np.ndarray, direction: np.ndarray,
     names: tuple[Sequence[str], Sequence[str], Sequence[str]],
 ) -> pd.DataFrame:  # fmt: skip
-    """Add shares of bootstraps: ``stability`` of each edge, ``stability_direction`` of its direction.
+    """Add shares of bootstraps: ``stability`` and ``stability_direction`` of each edge.
 
     ``selection`` and ``direction`` have shape (2, K, d, d), with groups, sites and regions as in
     ``names``.

@@ -86,12 +86,10 @@ def regress_weights(
         for group in dict.fromkeys(group for group, _ in weights):
             sites = [table.assign(site=s) for (g, s), table in weights.items() if g == group]
             for (source, target), own in pd.concat(sites).groupby(["from", "to"], sort=False):
-                who = own["participant_id"]
+                who, w = own["participant_id"], own["weight"].to_numpy(float)
                 design = covariates.loc[who].assign(_x=predictors.loc[who, column]).to_numpy(float)
-                known = np.isfinite(design).all(axis=1) & own["weight"].notna().to_numpy()
-                found = _regression(
-                    own["weight"].to_numpy()[known], design[known], own["site"].to_numpy()[known]
-                )
+                known = np.isfinite(design).all(axis=1) & np.isfinite(w)
+                found = _regression(w[known], design[known], own["site"].to_numpy()[known])
                 names = dict(zip(COLUMNS, (column, group, source, target), strict=False))
                 counts = {"sites": own["site"].nunique(), "n": known.sum()}
                 rows.append({**names, **counts, "missing": (~known).sum(), **found})

@@ -67,15 +67,17 @@ def predictors(
     return as_numbers(chosen).set_index(pd.Index(subjects["participant_id"]))
 
 
-def subjects_without_values(subjects: pd.DataFrame, columns: Sequence[str]) -> Iterator[str]:
-    """Name the subjects that a regression leaves out, by column."""
+def subjects_without_values(
+    subjects: pd.DataFrame, columns: Sequence[str], setting: str, consequence: str
+) -> Iterator[str]:
+    """Name the subjects without a value, by column, and say what that means for them."""
     for column in (SHORT_NAMES.get(c, c) for c in columns):
         who = subjects["participant_id"][subjects[column].isna()].tolist()
         if who:
             more = ", …" if len(who) > MOST_NAMED else ""
             yield (
-                f"analysis.regress_on: {column} is unknown for {len(who)} of {len(subjects)} "
-                f"subjects ({', '.join(who[:MOST_NAMED])}{more}), who are left out."
+                f"{setting}: {column} is unknown for {len(who)} of {len(subjects)} subjects "
+                f"({', '.join(who[:MOST_NAMED])}{more}). {consequence}"
             )
 
 

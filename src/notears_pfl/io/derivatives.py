@@ -25,8 +25,8 @@ DERIVATIVES = {
     "results/preproc": Derivative(
         "Preprocessed images of NOTEARS-PFL",
         "T1w images, brain masks, tissue maps and registrations to MNI152 of every subject;\n"
-        "motion and confounds of every run. Sidecars say how each file was made. Images in template/ are\n"
-        "what subjects were registered to.\n",
+        "motion and confounds of every run. Sidecars say how each file was made. Subjects were\n"
+        "registered to the images in template/.\n",
         {
             "desc-preproc_T1w.json": {
                 "Description": "T1w image, reoriented; the sidecar of each says what was done"

@@ -17,7 +17,15 @@ REGIONS = pd.DataFrame(
     }
 )  # fmt: skip
 TESTS = pd.DataFrame(
-    {"group": ["MDD"], "from": ["A"], "to": ["B"], "difference": 0.3, "p": 0.01, "q": 0.04}
+    {
+        "group": ["MDD"],
+        "from": ["A"],
+        "to": ["B"],
+        "tested": "as listed",
+        "difference": 0.3,
+        "p": 0.01,
+        "q": 0.04,
+    }
 )
 
 

@@ -47,6 +47,8 @@ def test_an_unknown_column_is_refused_with_the_setting_that_names_it():
 def test_subjects_without_a_value_are_named():
     people = PEOPLE.assign(age=PEOPLE["age"].where(PEOPLE["age"] > 21))
 
-    assert list(subjects_without_values(people, ["age", "sex"])) == [
-        "analysis.regress_on: age is unknown for 2 of 12 subjects (sub-0, sub-1), who are left out."
+    found = subjects_without_values(people, ["age", "sex"], "analysis.regress_on", "So what.")
+
+    assert list(found) == [
+        "analysis.regress_on: age is unknown for 2 of 12 subjects (sub-0, sub-1). So what."
     ]
