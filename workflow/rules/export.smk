@@ -134,12 +134,6 @@ rule table_columns:
         "../../scripts/table_columns.py"
 
 
-def source_datasets(wildcards):
-    """Where images or series come from, as configured; braces in it are not Snakemake wildcards."""
-    found = config["source"].get("dataset") or config["source"]["series"]
-    return list(found.values()) if isinstance(found, dict) else [found]
-
-
 rule describe_derivatives:
     output:
         description="results/timeseries/dataset_description.json",
