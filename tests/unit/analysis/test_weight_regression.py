@@ -7,6 +7,8 @@ import statsmodels.api as sm
 from scipy.stats import false_discovery_control, kstest
 
 from notears_pfl.analysis.weight_regression import regress_weights, subject_weight_table
+from notears_pfl.evidence.moments import subject_moments
+from notears_pfl.evidence.subject_weights import subject_weights
 
 SITES = ("COI", "HUH")
 
@@ -129,6 +131,25 @@ def test_a_column_that_does_not_vary_within_sites_gives_no_estimate(rng, ages):
 
     assert len(table) == 2
     assert table[["effect", "low", "high", "p", "q"]].isna().all(axis=None)
+
+
+def test_a_slope_planted_in_the_series_of_subjects_is_recovered(rng):
+    ages = pd.Series(rng.uniform(20, 60, 60), index=[f"sub-{i:03d}" for i in range(60)])
+    series = [rng.normal(size=(150, 2)) for _ in ages]
+    for x, age in zip(series, ages, strict=True):
+        x[:, 1] += (0.2 + 0.015 * (age - 40)) * x[:, 0]
+    network = pd.DataFrame([[0, 0.2], [0, 0]], index=["A", "B"], columns=["A", "B"])
+    moments = subject_moments(series, np.zeros(60))
+
+    found = subject_weights(moments, network.to_numpy() != 0)
+    table = subject_weight_table(ages.index, ["discovery"] * 60, *found, network)
+    people = pd.DataFrame({"age": ages})
+    row = regress_weights({("MDD", "COI"): table}, people, no_covariates(people)).iloc[0]
+
+    assert row["low"] < 0.015 < row["high"]
+    # The weight of 150 volumes has a standard error of 0.08; ages spread by 12 years.
+    assert row["standard_error"] == pytest.approx(0.08 / 12 / np.sqrt(60), rel=0.25)
+    assert row["q"] < 1e-6
 
 
 def test_an_edge_of_one_site_is_regressed_there(rng):
