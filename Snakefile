@@ -31,9 +31,11 @@ include: "workflow/rules/cohort.smk"
 include: "workflow/rules/network.smk"
 include: "workflow/rules/evidence.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/subject_networks.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/federated.smk"
+include: "workflow/rules/export.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -50,6 +52,12 @@ rule all:
         rules.replication.output,
         rules.scorecard.output if EVIDENCE.get("published") else [],
         rules.report_index.output,
+        rules.subject_networks.output,
+        rules.weight_regression.output if REGRESS_ON else [],
+        rules.export_networks.output,
+        rules.table_columns.output,
+        rules.describe_derivatives.output,
+        rules.describe_preprocessing.output if PLAN.source.has_images else [],
         [rules.phantom_cohort.input, rules.truth.output]
         if PLAN.kind == "phantom"
         else [],
@@ -58,6 +66,8 @@ rule all:
 rule preprocessing:
     input:
         rules.cohort.input.reports,
+        rules.describe_derivatives.output,
+        rules.describe_preprocessing.output if PLAN.source.has_images else [],
 
 
 rule simulation:

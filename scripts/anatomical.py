@@ -45,5 +45,6 @@ with rule_log(snakemake.log[0]):
             names = program_names(engine, ANATOMICAL_PROGRAMS)
             methods = anatomical_methods(options, anatomy.quality, names)
             report = {"status": "ok", "sources": [path], **anatomy.quality, "methods": methods}
+            report |= {"SkullStripped": bool(anatomy.quality["already_stripped"])}
             report |= {"engines": engine, "normalisation_affine": warp.affine.tolist()}
             write_json(with_cautions(report), output.report)

@@ -38,4 +38,4 @@ with rule_log(snakemake.log[0]):
     write_table(cost_per_network(cost), output.cost, index=False)
     series = ListedFiles(inputs.series, "series", params.participants)
     sources = [inputs.cohort, *inputs.sources, *series.values()]
-    write_record(params.settings, sources, output.record)
+    write_record(params.settings, sources, output.record, params.columns)

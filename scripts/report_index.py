@@ -5,7 +5,9 @@ import os
 from notears_pfl.io.atomic import whole_file
 from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.rulelog import rule_log
+from notears_pfl.io.sidecars import write_json
 from notears_pfl.report import study_page
+from notears_pfl.report.sections.run_provenance import provenance_record
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
@@ -23,3 +25,4 @@ with rule_log(snakemake.log[0]):
     with whole_file(output.checksums) as temporary:
         lines = [f"{digest}  {path}\n" for path, digest in origin.checksums.items()]
         temporary.write_text("".join(lines), encoding="utf-8")
+    write_json(provenance_record(findings, origin), output.provenance)

@@ -110,9 +110,9 @@ class StudyFolder:
         return len(content), hashlib.sha256(content).hexdigest()
 
     def checksums(self):
-        """Digest of every result by its path, but for the dated page and tables of time."""
+        """Digest of every result by its path, but for the dated page, the command and the times."""
         found = (self.path / "results").rglob("*")
-        varying = ("index.html", "cost.tsv")
+        varying = ("index.html", "cost.tsv", "provenance.json")
         files = sorted(p for p in found if p.is_file() and not p.name.endswith(varying))
         return {
             str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files

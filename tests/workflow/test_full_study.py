@@ -89,7 +89,7 @@ FIGURES = {
     "report_degree", "report_evidence", "report_networks", "report_overlap", "report_truth",
 }  # fmt: skip
 ANALYSES = {"degree", "edge_motion", "evidence", "overlap", "scale_audit", "truth"} | FIGURES
-ANALYSES |= PAGE | TESTS
+ANALYSES |= PAGE | TESTS | {"export_networks", "subject_networks"}
 OF_SUBJECTS = {
     "report_balance", "report_cohort", "report_contact_sheet", "report_motion", "report_quality",
     "report_subjects",

@@ -34,7 +34,7 @@ def series_study(study):
             "kind": "timeseries", "participants": "participants.tsv", "series": "series.npz",
             "site_column": "centre", "group_column": "group",
         },
-        groups={"patients": "ASD", "controls": "TC"},
+        groups={"patients": "ASD", "controls": "TC"}, analysis__regress_on=["age"],
     )  # fmt: skip
     return compare_little(study)
 
@@ -79,7 +79,18 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert table("evidence/replication.tsv")["same_sign"].sum() > 0
     assert len(table("evidence/null_counts.tsv")) == 20
 
+    regressed = table("subject_networks/regression.tsv").set_index(["group", "from", "to"])
+    assert regressed.loc[("ASD", "PreCG.L", "PreCG.R"), ["n", "missing"]].tolist() == [10, 0]
+    own = table("subject_networks/group-TC_site-YALE_weights.tsv")
+    planted = own[(own["from"] == "PreCG.L") & (own["to"] == "PreCG.R")]
+    assert len(planted) == 5
+    # Planted as 0.8 in white noise, but one factor per subject scales all regions alike.
+    assert planted["weight"].between(0.4, 1.2).all()
+    assert (planted["standard_error"] > 0).all()
+
     page = (series_study.path / "results/report/index.html").read_text()
+    assert '<section id="individual"' in page
+    assert "regressed on age by least squares" in page
     assert "expected by chance" in page
     assert "The study started from ROI time series" in page
     assert "Head motion is not known" in page
@@ -93,7 +104,10 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     fits = {"fit_networks": 2, "fit_networks_other_scale": 2}
     pooled = {"pooled_fit": 1, "pooled_fit_other_scale": 1}
     draws = {"permutation_draws": 1, "weight_draws": 1, "bootstrap_draws": 1, "replication": 1}
-    names = ("degree", "edge_motion", "evidence", "overlap", "scale_audit")
+    names = (
+        "degree", "edge_motion", "evidence", "export_networks", "overlap", "scale_audit",
+        "subject_networks", "weight_regression",
+    )  # fmt: skip
     analyses = dict.fromkeys(names, 1)
     page = {"report_degree": 1, "report_evidence": 1, "report_networks": 2, "report_overlap": 1}
     compared = {"compare_connections": 1, "compare_networks": 2}

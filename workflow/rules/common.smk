@@ -52,6 +52,12 @@ def picture_of(site, kind):
     )
 
 
+def source_datasets(wildcards):
+    """Where images or series come from, as configured; braces in it are not Snakemake wildcards."""
+    found = config["source"].get("dataset") or config["source"]["series"]
+    return list(found.values()) if isinstance(found, dict) else [found]
+
+
 # Draws of one job: starting Python takes as long as ten draws.
 DRAWS_PER_JOB = 50
 

@@ -1,4 +1,5 @@
 from notears_pfl.analysis.connections import check_published
+from notears_pfl.io.columns import describe_columns
 from notears_pfl.io.tables import read_table
 
 COMPARISON = config["comparison"]
@@ -146,6 +147,9 @@ rule proportion_tests:
         permutations=COMPARISON["permutations"],
         seed=config["seed"],
         settings=COMPARISON_SETTINGS,
+        columns=describe_columns(
+            "results/compare/proportion_tests.json", PLAN.groups, PLAN.atlas.rois
+        ),
         code=code_of("proportion_tests"),
     message:
         "Comparison: testing every connection for every method"

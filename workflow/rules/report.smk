@@ -390,6 +390,7 @@ rule report_index:
         evidence_counts=rules.evidence.output.counts,
         evidence_tested=rules.evidence.output.null_connections,
         evidence_replication=rules.replication.output.summary,
+        weight_regression=rules.weight_regression.output.table if REGRESS_ON else [],
         truth=rules.truth.output.table if PLAN.kind == "phantom" else [],
         true_networks=(
             rules.phantom_networks.output.networks if PLAN.kind == "phantom" else []
@@ -440,6 +441,7 @@ rule report_index:
             labels={"figure": "the whole report"},
         ),
         checksums="results/report/checksums.txt",
+        provenance="results/provenance.json",
     log:
         "logs/report_index.log",
     benchmark:

@@ -1,6 +1,6 @@
 """Columns of the cohort table that describe subjects: names, and what their values must be."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -26,6 +26,8 @@ QUALITY = {
 }
 # Subjects named in a message.
 MOST_NAMED = 10
+# Categories of a column that weights are regressed on.
+MOST_CATEGORIES = 10
 # Shorter names of quality columns.
 SHORT_NAMES = {"mean_fd": "mean_fd_mm"}
 
@@ -42,13 +44,52 @@ def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=table.index)
 
 
-def check_known(covariates: Sequence[str], columns: Iterable[str], name: str) -> None:
+def predictors(
+    subjects: pd.DataFrame, columns: Sequence[str], name: str, setting: str
+) -> pd.DataFrame:
+    """Columns of the table ``name`` as numbers for a regression, indexed by participant.
+
+    Categories become 0/1 columns, as in :func:`as_numbers`.
+    """
+    chosen = subjects[[SHORT_NAMES.get(c, c) for c in columns]]
+    text = [str(c) for c in chosen if not pd.api.types.is_numeric_dtype(chosen[c])]
+    for column in text:
+        values = subjects[subjects[column].notna()]
+        refuse_numbers_in_text(values, [column], name, setting)
+        found = sorted(values[column].unique())
+        if len(found) > MOST_CATEGORIES:
+            msg = (
+                f"{name}: {setting} needs numbers, or at most {MOST_CATEGORIES} "
+                f"categories; {column} has {len(found)} ({', '.join(map(str, found[:5]))}, …). "
+                "Name another column."
+            )
+            raise CohortError(msg)
+    return as_numbers(chosen).set_index(pd.Index(subjects["participant_id"]))
+
+
+def subjects_without_values(
+    subjects: pd.DataFrame, columns: Sequence[str], setting: str, consequence: str
+) -> Iterator[str]:
+    """Name the subjects without a value, by column, and say what that means for them."""
+    for column in (SHORT_NAMES.get(c, c) for c in columns):
+        who = subjects["participant_id"][subjects[column].isna()].tolist()
+        if who:
+            more = ", …" if len(who) > MOST_NAMED else ""
+            yield (
+                f"{setting}: {column} is unknown for {len(who)} of {len(subjects)} subjects "
+                f"({', '.join(who[:MOST_NAMED])}{more}). {consequence}"
+            )
+
+
+def check_known(
+    covariates: Sequence[str], columns: Iterable[str], name: str, setting: str = "cohort.match"
+) -> None:
     """Refuse covariates that no column is named after."""
     columns = list(columns)
     unknown = [c for c in covariates if SHORT_NAMES.get(c, c) not in columns]
     if unknown:
         msg = (
-            f"{name}: cohort.match names {listed([repr(c) for c in unknown])}, but there is no "
+            f"{name}: {setting} names {listed([repr(c) for c in unknown])}, but there is no "
             f"such column; there are {', '.join(map(str, columns))}. Correct the setting, or add "
             "the column."
         )
@@ -68,7 +109,9 @@ def refuse_constant(subjects: pd.DataFrame, columns: Sequence[str], name: str) -
             raise CohortError(msg)
 
 
-def refuse_numbers_in_text(subjects: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+def refuse_numbers_in_text(
+    subjects: pd.DataFrame, columns: Sequence[str], name: str, setting: str = "cohort.match"
+) -> None:
     """Refuse numbers among text: matched as text, 31 and 32 would be as far apart as 31 and 80."""
     for column in columns:
         is_number = pd.to_numeric(subjects[column], errors="coerce").notna()
@@ -76,7 +119,7 @@ def refuse_numbers_in_text(subjects: pd.DataFrame, columns: Sequence[str], name:
             text = subjects[~is_number]
             found = f"{text[column].iloc[0]!r} of {text['participant_id'].iloc[0]}"
             msg = (
-                f"{name}: cohort.match needs numbers or categories in {column}; it has "
+                f"{name}: {setting} needs numbers or categories in {column}; it has "
                 f"{int(is_number.sum())} numbers and {len(text)} texts ({found}). Write n/a where "
                 "a value is unknown."
             )

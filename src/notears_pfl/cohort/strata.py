@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from notears_pfl.cohort.covariates import MOST_NAMED
+from notears_pfl.cohort.covariates import subjects_without_values
 from notears_pfl.errors import CohortError
 
 # A column of numbers with more values than this is cut at its median.
@@ -38,12 +38,5 @@ def strata_of(subjects: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 
 def strata_without_values(subjects: pd.DataFrame, columns: Sequence[str]) -> Iterator[str]:
     """Name the subjects of each column's stratum of unknown values."""
-    for name in columns:
-        who = subjects["participant_id"][subjects[name].isna()].tolist()
-        if who:
-            more = ", …" if len(who) > MOST_NAMED else ""
-            yield (
-                f"evidence.strata: {name} is unknown for {len(who)} of {len(subjects)} subjects "
-                f"({', '.join(who[:MOST_NAMED])}{more}). Their labels are permuted among "
-                "themselves only, as a stratum of their own."
-            )
+    consequence = "Their labels are permuted among themselves only, as a stratum of their own."
+    return subjects_without_values(subjects, columns, "evidence.strata", consequence)

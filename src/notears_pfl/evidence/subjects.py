@@ -35,11 +35,18 @@ def subject_arrays(
     }  # fmt: skip
 
 
+def moments_from(arrays: Mapping[str, Any], keep: Mask) -> SubjectMoments:
+    """Moments of some of a study's subjects, a mask of shape (N,)."""
+    S, s, n, n_effective, site = (
+        np.asarray(arrays[name])[keep] for name in ("S", "s", "n", "n_effective", "site")
+    )
+    return SubjectMoments(S, s, n, n_effective, site)
+
+
 def subjects_from(arrays: Mapping[str, Any], *, discovery: bool) -> Subjects:
     """Return the discovery subjects of a study, or its validation subjects."""
-    names = ("S", "s", "n", "n_effective", "site")
     keep = np.asarray(arrays["discovery"]) == discovery
-    moments = SubjectMoments(*(np.asarray(arrays[name])[keep] for name in names))
+    moments = moments_from(arrays, keep)
     patients = np.asarray(arrays["patients"])[keep]
     blocks = blocks_of(moments.site, np.asarray(arrays["strata"])[keep])
     check_labels(patients, moments.site, blocks)

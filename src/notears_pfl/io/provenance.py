@@ -9,10 +9,17 @@ from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.sidecars import read_sidecar, write_json
 
 
-def write_record(settings: Mapping[str, Any], sources: Iterable[str], path: str | Path) -> None:
-    """Write down the settings that results were made with, and the digests of their sources."""
+def write_record(
+    settings: Mapping[str, Any], sources: Iterable[str], path: str | Path,
+    columns: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Write down the settings that results were made with, and the digests of their sources.
+
+    The record of one table, which lies beside it, describes its ``columns`` too.
+    """
     digests = {str(source): file_digest(source) for source in sources}
-    write_json({"Settings": _as_json(settings), "Sources": digests}, path)
+    record = {"Settings": _as_json(settings), "Sources": digests}
+    write_json(record | dict(columns or {}), path)
 
 
 def departures(settings: Mapping[str, Any], path: str | Path) -> list[str]:

@@ -24,7 +24,8 @@ class Findings:
     rois : DataFrame
         The selected regions, indexed by abbreviation.
     tables : mapping of str to DataFrame
-        Tables of results by name; ``truth`` for a phantom only.
+        Tables of results by name; ``truth`` for a phantom only, ``weight_regression`` only where
+        weights were regressed on something.
     networks, other_scale : mapping of (group, site) to DataFrame
         The networks, and those estimated with the other scaling of the data.
     true_networks : mapping of (group, site) to DataFrame

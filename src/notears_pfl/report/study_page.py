@@ -30,6 +30,7 @@ from notears_pfl.report.sections import (
 from notears_pfl.report.sections.certainty import certainty_section
 from notears_pfl.report.sections.cohort_flow import cohort_captions, cohort_section
 from notears_pfl.report.sections.glance import glance_section
+from notears_pfl.report.sections.individual_weights import individual_section
 from notears_pfl.report.sections.limits import limits_section
 from notears_pfl.report.sections.method_comparison import comparison_section
 from notears_pfl.report.sections.methods_paragraph import methods_section
@@ -101,7 +102,7 @@ def read_findings(inputs: Any, params: Any) -> Findings:
     found = [read_sidecar(Path(path).with_suffix(".json")) for path in inputs.networks]
     sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
     reports = ListedFiles(inputs.reports, "report", params.participants)
-    names = [*TABLES, *(["truth"] if inputs.get("truth") else [])]
+    names = [*TABLES, *(name for name in ("truth", "weight_regression") if inputs.get(name))]
     return Findings(
         kind=params.config["source"]["kind"],
         groups=tuple(params.groups),
@@ -251,6 +252,7 @@ def study_page(
         networks_section(findings, pictures, extras.stability),
         nodes_section(findings, pictures),
         certainty_section(findings, pictures),
+        *([individual_section(findings)] if "weight_regression" in findings.tables else []),
         comparison_section(
             extras.proportion_tests, findings.groups, pictures, extras.outdated.get("comparison")
         ),

@@ -190,6 +190,10 @@ def plan_study(
     drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
     known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
     check_known(config["cohort"]["match"], list(known_columns), source.participants_table)
+    for setting in ("regress_on", "regress_covariates"):
+        named = config["analysis"].get(setting, [])
+        where = (list(known_columns), source.participants_table, f"analysis.{setting}")
+        check_known(named, *where)
     if is_main and isinstance(source, Enrolled):
         write_json(source.header_problems, record)
     atlas = _atlas(config["rois"]["atlas"], source, tables.rois)

@@ -229,10 +229,24 @@ def _analyses(findings: Findings, cite: Cite) -> Iterator[str]:
         "other scale, and var- and R²-sortability were computed "
         f"{cite('reisach2021beware', 'reisach2023scale')}."
     )
+    yield from _individual(findings)
     yield (
         f"The study ran with NOTEARS-PFL {__version__} under Snakemake "
         f"{cite('molder2021snakemake')}."
     )
+
+
+def _individual(findings: Findings) -> Iterator[str]:
+    if "weight_regression" in findings.tables:
+        columns = findings.config["analysis"]["regress_on"]
+        covariates = findings.config["analysis"].get("regress_covariates", [])
+        beside = f", {' and '.join(covariates)} as covariates" if covariates else ""
+        yield (
+            "The weights of each network's edges were estimated again in every included subject of "
+            f"its site and group, and regressed on {' and on '.join(columns)} by least squares, "
+            f"within groups, with an intercept per site{beside}; p-values were adjusted for the "
+            "false discovery rate over the connections of both groups."
+        )
 
 
 def _greek(name: str) -> str:

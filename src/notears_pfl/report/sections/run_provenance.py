@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from platform import platform, python_version
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -47,6 +48,22 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "not installed here"
     return found
+
+
+def provenance_record(findings: Findings, origin: Origin) -> dict[str, Any]:
+    """Say the same for programs: software, command, settings, input files, and the fits."""
+    return {
+        "GeneratedBy": [{"Name": "notears-pfl", "Version": __version__}],
+        "Command": origin.command,
+        "Seed": findings.config["seed"],
+        "Settings": findings.config,
+        "Versions": versions(),
+        "InputChecksums": {"Algorithm": "SHA-256", "Files": origin.checksums},
+        "Fits": {
+            group: {name: fit[name] for name in ("Converged", "Parameters", "Doubts")}
+            for group, fit in findings.fits.items()
+        },
+    }
 
 
 def provenance_section(findings: Findings, origin: Origin) -> Section:

@@ -1,6 +1,8 @@
 """The provenance of a run."""
 
-from notears_pfl.report.sections.run_provenance import provenance_section
+import numpy as np
+
+from notears_pfl.report.sections.run_provenance import provenance_record, provenance_section
 
 from ..toy import texts, toy_origin
 
@@ -19,3 +21,13 @@ def test_provenance_shows_seed_command_certificates_and_samples(findings):
     assert [row[-1] for row in texts(content["fits"])] == ["–", "–"]
     assert texts(content["samples"])[0][2:5] == ["3", "690", "97"]
     assert content["versions"]["notears-pfl"]
+
+
+def test_the_record_for_programs_says_the_same(findings):
+    record = provenance_record(findings, toy_origin())
+
+    assert record["Command"] == "snakemake --cores 4"
+    assert record["Settings"] == findings.config
+    assert record["InputChecksums"]["Files"] == {"config/sites.tsv": "0" * 64}
+    assert record["Versions"]["numpy"] == np.__version__
+    assert record["Fits"]["HC"]["Converged"] is True
