@@ -93,6 +93,7 @@ docs: $(READY_DEV)
 
 figures: $(READY_DEV)
 	@python tools/settings_table.py
+	@python tools/columns_page.py
 	@python tools/rerun_table.py
 	@python tools/report_captions.py
 	@command -v dot >/dev/null || { echo "The picture of the rules needs graphviz (apt install graphviz)." >&2; exit 1; }
