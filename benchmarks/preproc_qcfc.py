@@ -41,8 +41,8 @@ from notears_pfl.preproc.clean import (
     band_pass,
     clean_signals,
     detrend,
-    friston24,
 )
+from notears_pfl.preproc.nuisance import friston24
 from notears_pfl.preproc.realign import displacement_power
 from notears_pfl.seeds import stream
 
