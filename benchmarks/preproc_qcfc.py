@@ -94,12 +94,16 @@ def clean_all(series, motion, confounds, tr, settings, chosen):
 def edges_of(series):
     """Fisher's z of the correlations between regions, one row of edges."""
     matrix = np.corrcoef(series.T)
-    return np.arctanh(matrix[np.triu_indices(len(matrix), 1)])
+    # With one degree of freedom left, every correlation is 1 or -1.
+    with np.errstate(divide="ignore"):
+        return np.arctanh(matrix[np.triu_indices(len(matrix), 1)])
 
 
 def qc_fc(edges, displacement, lengths_mm):
     """Median |r|, share of edges with p < 0.05, and distance dependence; over subjects."""
     usable = np.isfinite(edges).all(axis=0)
+    if not usable.any():
+        return {}
     edges, lengths_mm = edges[:, usable], lengths_mm[usable]
     n = len(edges)
     x, y = displacement - displacement.mean(), edges - edges.mean(axis=0)
