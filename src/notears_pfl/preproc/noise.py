@@ -15,8 +15,8 @@ from notears_pfl.geometry import Floats
 from notears_pfl.io.images import image_in_memory
 from notears_pfl.preproc.nuisance import COMPONENTS
 
-# The longest period of the cosines that are removed before, s: fMRIPrep's. Without, two of the first
-# five components of a real run were drifts, which the filter removes anyway.
+# The longest period of the cosines that are removed before, s: fMRIPrep's. Without, two of the
+# first five components of a real run were drifts, which the filter removes anyway.
 PERIOD_S = 128.0
 # nipype's detector looks at this many volumes.
 N_FIRST = 50
