@@ -184,7 +184,7 @@ def nuisance_regressors(
     everything = six.join(confounds[[name for name in confounds if name not in six]])
     named = _columns(everything, [*own.get("columns", ()), *section["columns"]])
     table = pd.concat([make(six), signals, named], axis=1)
-    parts = [words, _signal_words(strategy), _chosen_words(strategy.chosen, named)]
+    parts = [words, _signal_words(strategy), _chosen_words(strategy.chosen, own)]
     parts += [f"the columns {', '.join(section['columns'])}"] if section["columns"] else []
     return Nuisance(
         table.loc[:, ~table.columns.duplicated()],
@@ -197,7 +197,7 @@ def nuisance_regressors(
 def _chosen(name: str, sets: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     if not name:
         return {}
-    found = sets.get(name, {"unavailable": "the run's report does not list it"})
+    found = sets.get(name, {"unavailable": "the run's report does not list them."})
     if "unavailable" in found:
         msg = (
             f"preproc.clean.strategy needs the confounds of {name}, which this run lacks: "
@@ -235,13 +235,14 @@ def _signal_words(strategy: Strategy) -> str:
     spoken = [SPOKEN[name] for name in strategy.signals]
     listed = " and ".join([", ".join(spoken[:-1]), spoken[-1]] if len(spoken) > 1 else spoken)
     if not strategy.expanded:
-        return f"the mean signal of {listed}"
+        return f"the mean signal{'s' if len(spoken) > 1 else ''} of {listed}"
     return f"the mean signals of {listed}, their temporal derivatives, and the squares of both"
 
 
-def _chosen_words(name: str, table: pd.DataFrame) -> str:
+def _chosen_words(name: str, own: Mapping[str, Any]) -> str:
     if name == ACOMPCOR:
-        number = "five" if table.columns.str.contains("comp_cor").sum() == 10 else "up to five"
-        drifts = ", cosines of slow drifts" if table.columns.str.contains("cosine").any() else ""
+        # Ten in all; fMRIPrep may have retained fewer of a tissue.
+        number = "five" if sum("comp_cor" in c for c in own["columns"]) == 10 else "up to five"
+        drifts = ", cosines of slow drifts" if any("cosine" in c for c in own["columns"]) else ""
         return f"the first {number} principal components each of CSF and white matter{drifts}"
     return f"nilearn's strategy {name} for fMRIPrep: {NILEARN[name]}" if name else ""

@@ -44,7 +44,7 @@ EXPECTED = {
     "24P": (24, "the Friston 24-parameter model of head motion"),
     "26P": (
         26,
-        "the Friston 24-parameter model of head motion; the mean signal of CSF and white matter",
+        "the Friston 24-parameter model of head motion; the mean signals of CSF and white matter",
     ),
     "32P": (
         32,
