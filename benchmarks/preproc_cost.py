@@ -23,9 +23,10 @@ from notears_pfl.geometry import centred_affine
 from notears_pfl.io.images import read_image
 from notears_pfl.preproc.anatomy import prepare_anatomy
 from notears_pfl.preproc.brain import find_brain
-from notears_pfl.preproc.clean import CleanOptions, clean_signals, friston24
+from notears_pfl.preproc.clean import CleanOptions, clean_signals
 from notears_pfl.preproc.coregister import CoregisterOptions, coregister
 from notears_pfl.preproc.normalise import NormaliseOptions, normalise
+from notears_pfl.preproc.nuisance import friston24
 from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, sample_volume
 from notears_pfl.preproc.run import RunOptions, preprocess_volumes

@@ -39,9 +39,9 @@ from notears_pfl.preproc.clean import (
     clean_options,
     clean_signals,
     detrend,
-    friston24,
 )
 from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.nuisance import friston24
 from notears_pfl.preproc.realign import (
     Motion,
     RealignOptions,

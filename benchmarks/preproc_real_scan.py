@@ -27,10 +27,11 @@ from notears_pfl.geometry import about, rigid_matrix, transform
 from notears_pfl.io.images import read_image, read_volume
 from notears_pfl.preproc.anatomy import Anatomy, prepare_anatomy
 from notears_pfl.preproc.cautions import T1W_FIGURES, with_cautions
-from notears_pfl.preproc.clean import check_coverage, clean_options, clean_signals, friston24
+from notears_pfl.preproc.clean import check_coverage, clean_options, clean_signals
 from notears_pfl.preproc.coregister import CoregisterOptions, boundary_agreement, coregister
 from notears_pfl.preproc.greedy import LPS, itk_image
 from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.nuisance import friston24
 from notears_pfl.preproc.resample import Grid, downsample
 from notears_pfl.preproc.run import Run, preprocess_volumes, run_options
 from notears_pfl.preproc.smooth import smooth_options, smoother

@@ -10,12 +10,8 @@ from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.clean import (
     check_coverage,
-    check_degrees_of_freedom,
     check_variance,
-    clean_methods,
-    clean_options,
-    clean_signals,
-    confound_design,
+    plan_cleaning,
 )
 
 params = snakemake.params
@@ -25,32 +21,26 @@ with rule_log(snakemake.log[0]):
         with mark_failure(output.report, [output.series]):
             report = read_report(paths.report)
             series, motion = read_table(paths.series), read_table(paths.motion)
-            confounds, options = read_table(paths.confounds), clean_options(params.preproc)
-            coverage = pd.Series(report["coverage"])
+            confounds, coverage = read_table(paths.confounds), pd.Series(report["coverage"])
 
             with naming(paths.series):
                 check_coverage(
                     coverage[params.selected].to_numpy(), params.selected, params.min_coverage
                 )
                 check_variance(series[params.selected].to_numpy(), params.selected)
-                design = confound_design(
+                cleaning = plan_cleaning(
                     motion,
                     confounds,
-                    params.preproc["clean"]["motion"],
-                    params.preproc["clean"]["tissues"],
+                    report["repetition_time"],
+                    params.preproc,
+                    report.pop("confounds"),
                 )
-                tr = report["repetition_time"]
-                left = check_degrees_of_freedom(design.to_numpy(), tr, options)
-            cleaned = pd.DataFrame(
-                clean_signals(series.to_numpy(), design.to_numpy(), tr, options),
-                columns=series.columns,
-            )
+            cleaned = pd.DataFrame(cleaning.apply(series.to_numpy()), columns=series.columns)
 
             covered = cleaned.columns[coverage[cleaned.columns] >= params.min_coverage]
             write_table(
                 cleaned[covered].reindex(columns=cleaned.columns), output.series, index=False
             )
-            report["methods"] |= clean_methods(options, design.columns.tolist())
-            report |= {"degrees_of_freedom": left, "n_regressors": design.shape[1] + 2}
-            report["min_coverage"] = params.min_coverage
+            report["methods"] |= cleaning.methods()
+            report |= cleaning.figures() | {"min_coverage": params.min_coverage}
             write_json(with_cautions(report), output.report)

@@ -12,9 +12,9 @@ from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.fmriprep import (
     NUMBERS,
     fmriprep_methods,
-    non_steady_volumes,
     prepare_fmriprep_run,
 )
+from notears_pfl.preproc.nilearn_strategies import chosen_confounds
 from notears_pfl.preproc.smooth import smooth_options, smoother
 from notears_pfl.roi.extract import roi_methods, roi_signals
 
@@ -41,7 +41,7 @@ with rule_log(snakemake.log[0]):
 
             write_table(pd.DataFrame(means, columns=params.rois), output.series, index=False)
             write_table(run.motion, output.motion, index=False)
-            write_table(run.volume_figures(), output.confounds, index=False)
+            write_table(run.all_confounds(), output.confounds, index=False)
             methods = fmriprep_methods(params.space, dropped, smoothing, run.figures()["voxel_mm"])
             methods |= roi_methods(read_sidecar(paths.atlas)["name"], params.space)
             report = {
@@ -49,8 +49,8 @@ with rule_log(snakemake.log[0]):
                 "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
                 "space": params.space,
                 "repetition_time": tr,
-                "non_steady_volumes": non_steady_volumes(confounds),
                 **run.figures(),
+                "confounds": chosen_confounds(paths.confounds, dropped),
                 "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),
                 "dropout": dict(zip(params.rois, dropout.tolist(), strict=True)),
                 "engines": {"normalised": "fmriprep"},

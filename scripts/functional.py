@@ -11,6 +11,7 @@ from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
 from notears_pfl.preproc.cautions import T1W_FIGURES, with_cautions
 from notears_pfl.preproc.engines.program import program_names
+from notears_pfl.preproc.nuisance import ACOMPCOR, COMPONENTS
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.run import (
     FUNCTIONAL_PROGRAMS,
@@ -53,6 +54,7 @@ with rule_log(snakemake.log[0]):
                 "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
                 "repetition_time": tr,
                 **figures,
+                "confounds": {ACOMPCOR: {"columns": sum(COMPONENTS.values(), ())}},
                 **{name: anatomy[name] for name in T1W_FIGURES if name in anatomy},
                 "cautions": with_cautions(anatomy)["cautions"],
                 "coverage": dict(zip(params.rois, coverage.tolist(), strict=True)),

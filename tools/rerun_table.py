@@ -126,6 +126,7 @@ def other_values(field: Schema, default: Any) -> list[Any]:
     if "enum" in field or "const" in field:
         return [value for value in field.get("enum", [field.get("const")]) if value != default]
     if field["type"] == "array":
+        default = default if isinstance(default, list) else []
         return [other for other in (default[:-1], default[1:]) if other] + _longer(field, default)
     if field["type"] == "boolean":
         return [not default]

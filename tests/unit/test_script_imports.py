@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
     ("script", "unused"),
     [
         ("anatomical", {"pandas", "nipype", "nilearn"}),
-        ("functional", {"nipype", "nilearn"}),
+        ("functional", {"nilearn"}),
         ("clean_timeseries", {"scipy", "nibabel", "SimpleITK", "nipype", "nilearn"}),
     ],
 )

@@ -10,6 +10,7 @@ import yaml
 from notears_pfl.io.images import write_image
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
+from notears_pfl.preproc.nuisance import with_derivatives, with_squares
 from notears_pfl.preproc.run import preprocess_run
 
 from .own_dataset import own_study
@@ -46,7 +47,16 @@ def write_derivatives(study, name, folder):
         study.path / f"results/preproc/{name}/func/{name}_task-rest_desc-motion_timeseries.tsv"
     )
     still = pd.DataFrame(0.0, index=range(early), columns=motion.columns)
-    confounds = pd.concat([still, motion], ignore_index=True).assign(rmsd=0.05, csf=1.0)
+    own = read_table(
+        study.path / f"results/preproc/{name}/func/{name}_task-rest_desc-confounds_timeseries.tsv"
+    )
+    volumes = [0] * early + list(range(n))
+    tissues = own[["csf", "white_matter"]].iloc[volumes].reset_index(drop=True)
+    terms = with_squares(with_derivatives(pd.concat([still, motion], ignore_index=True)))
+    confounds = terms.join(tissues).assign(
+        rmsd=0.05, cosine00=np.cos(np.pi * np.linspace(0, 1, early + n)),
+        non_steady_state_outlier00=np.arange(early + n) == 0,
+    )  # fmt: skip
     confounds.to_csv(f"{stem}_desc-confounds_timeseries.tsv", sep="\t", index=False)
 
 
@@ -87,6 +97,28 @@ def test_what_fmriprep_did_is_named_and_what_is_not_known_is_none(derived):
     assert "fMRIPrep" in report["why_none"]["template_agreement"]
     assert "Colin27" in report["methods"]["space"]
     assert report["n_volumes"] == 60
+
+
+def test_nilearns_strategy_cleans_again_in_the_old_naming_too(derived):
+    """The run itself is not read again: its table holds every column of fMRIPrep's."""
+    derived.edit_config(preproc__clean__strategy="simple")
+    batch = derived.batch("clean_timeseries")
+    assert derived.jobs(batch) == {"clean_timeseries": 1}
+    derived.run(batch)
+    first = read_table(derived.path / f"{CLEAN.format(SUBJECTS[0])}.tsv")
+    (path,) = (derived.path.parent / "derivatives").glob(f"{SUBJECTS[0]}/func/*timeseries.tsv")
+    old = path.with_name(path.name.replace("timeseries", "regressors"))
+    path.rename(old)
+    derived.run(batch)
+    old.rename(path)
+
+    second = read_table(derived.path / f"{CLEAN.format(SUBJECTS[0])}.tsv")
+    pd.testing.assert_frame_equal(second, first)
+    report = json.loads((derived.path / f"{CLEAN.format(SUBJECTS[0])}.json").read_text())
+    # 24 terms of motion, two tissues, a cosine; constant and trend.
+    assert (report["n_regressors"], report["n_censored"]) == (29, 0)
+    assert str(old) in report["sources"]
+    assert "nilearn's strategy simple for fMRIPrep" in report["methods"]["regress"]
 
 
 def test_missing_confounds_and_another_space_are_named_at_once(derived):

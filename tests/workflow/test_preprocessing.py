@@ -47,12 +47,18 @@ FIGURES = {
     "bold_t1w_agreement": (0.5, 1),
     "template_agreement": (0.8, 1),
     "degrees_of_freedom": (5, 60),
+    "degrees_of_freedom_in_band": (15, 60),
+    "n_censored": (0, 0),
+    "non_steady_volumes": (1, 10),
+    "non_steady_kept": (0, 0),
     "n_regressors": (26, 26),
 }
 STEPS = [
     *("brain", "tissues", "normalise", "drop_volumes", "slice_timing", "realign"),
     *("coregister", "resample", "smooth", "roi", "detrend", "regress", "filter"),
 ]
+SCRUB = {"fd_mm": 2.0, "std_dvars": "none", "min_segment": 1}
+SCRUBBED = ["censor", "regress", "bridge", "filter", "remove"]
 CLEAN, BOLD, T1W = {"clean_timeseries": 1}, {"functional": 1}, {"anatomical": 1}
 
 
@@ -131,6 +137,8 @@ def test_clean_series_are_in_the_band_and_named(preprocessed_once):
     [
         ({"preproc__clean__band_hz": [0.01, 0.1]}, CLEAN),
         ({"preproc__clean__motion": "six"}, CLEAN),
+        ({"preproc__clean__strategy": "acompcor"}, CLEAN),
+        ({"preproc__clean__scrub__fd_mm": 0.5}, CLEAN),
         ({"rois__min_coverage": 0.4}, CLEAN),
         ({"preproc__smooth__fwhm_mm": 8}, BOLD | CLEAN),
         ({"preproc__engine__brain": "fsl"}, T1W | BOLD | CLEAN),
@@ -159,6 +167,54 @@ def test_the_cleaned_image_has_the_clean_series_of_the_regions(preprocessed_once
         covered = (labels == code) & image.data.any(axis=3)
         error = image.data[covered].mean(axis=0) - series[roi]
         assert error.abs().max() < 1e-3 * series[roi].std(), roi
+
+
+@pytest.fixture(scope="module")
+def scrubbed(preprocessed_once, tmp_path_factory):
+    """Give the study with 36P and scrubbing, cleaned again, to the cohort and its pages."""
+    path = tmp_path_factory.mktemp("scrubbed") / "study"
+    shutil.copytree(preprocessed_once.path, path)
+    study = StudyFolder(path)
+    study.edit_config(
+        preproc__clean__strategy="36P", preproc__clean__scrub=SCRUB, cohort__limits=LOOSE
+    )
+    study.run(
+        f"{CLEAN_BOLD}.nii.gz", "results/cohort/participants.tsv",
+        "results/report/subjects/site-COI",
+    )  # fmt: skip
+    return study
+
+
+def test_36p_with_scrubbing_removes_the_volumes_that_moved(scrubbed):
+    n_kept = {}
+    for subject in SUBJECTS:
+        report = report_of(scrubbed, subject)
+        path = scrubbed.path / "results"
+        confounds = read_table(path / FILES[6].format(subject))
+        series = read_table(path / FILES[9].format(subject))
+        moved = confounds["fd_power_mm"] > SCRUB["fd_mm"]
+
+        assert report["status"] == "ok"
+        assert report["censored_volumes"] == moved.to_numpy().nonzero()[0].tolist()
+        n_kept[f"sub-{subject}"] = int((~moved).sum())
+        assert len(series) == report["n_volumes"] == n_kept[f"sub-{subject}"]
+        assert report["n_regressors"] == 38
+        assert 1 <= report["degrees_of_freedom"] < report["degrees_of_freedom_in_band"] / 2
+        assert list(report["methods"]) == [*STEPS[:-3], *SCRUBBED]
+    assert min(n_kept.values()) < 60
+    cohort = read_table(scrubbed.path / "results/cohort/participants.tsv")
+    cohort = cohort.set_index("participant_id")
+    assert cohort["n_volumes"].to_dict() == n_kept
+
+
+def test_the_scrubbed_image_has_the_scrubbed_series_and_the_page_marks_the_gaps(scrubbed):
+    image = read_image(scrubbed.path / f"{CLEAN_BOLD}.nii.gz")
+    page = scrubbed.path / "results/report/subjects/site-COI/sub-COIHC001.html"
+    report = report_of(scrubbed, "COIHC001")
+
+    assert image.data.shape[3] == report["n_volumes"]
+    assert ("volumes censored by scrubbing" in page.read_text()) == (report["n_censored"] > 0)
+    assert "36 nuisance regressors" in page.read_text()
 
 
 def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preprocessed):

@@ -87,6 +87,11 @@ def test_changed_code_reruns_the_rules_that_use_it_and_no_others(pretended, file
         ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, 0.5, 0.505),
         ({"oneOf": [{"const": "auto"}, {"type": "number", "minimum": 0}]}, "auto", 1),
         ({"type": "array", "items": {"enum": ["x", "y"]}}, [], ["x"]),
+        (
+            {"oneOf": [{"const": "all"}, {"type": "array", "items": {"enum": ["x", "y"]}}]},
+            "all",
+            ["x"],
+        ),
     ],
 )
 def test_another_value_is_allowed_and_differs(field, default, first):

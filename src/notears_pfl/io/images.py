@@ -211,6 +211,11 @@ def write_image(
         nib.save(image, temporary)
 
 
+def image_in_memory(data: np.ndarray) -> nib.nifti2.Nifti2Image:
+    """Image without a file, for libraries that take images in place of arrays."""
+    return nib.nifti2.Nifti2Image(data, np.eye(4))
+
+
 def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
     """Write ``arrays`` by name as a compressed NPZ, the same bytes every time."""
     with whole_file(path) as temporary:

@@ -42,6 +42,8 @@ class Look:
 
     def usual(self) -> str:
         """Describe the usual range."""
+        if self.low == self.high:
+            return f"{self.low:g}"
         if np.isinf(self.high):
             return f"{self.low:g} or more"
         return f"{self.low:g} to {self.high:g}"
@@ -79,6 +81,13 @@ LOOKS = {
     "smallest_jacobian": Look(
         "The normalisation compresses part of the brain to {value} of its volume", 0.1, form=".3f"
     ),
+    "non_steady_kept": Look(
+        "At the start of the run, {value} volumes look as if before the steady state and were not "
+        "discarded (preproc.drop_volumes)",
+        0,
+        0,
+        ".0f",
+    ),
     "motion_converged": Look("The estimate of head motion did not converge in every volume"),
     "bold_t1w_converged": Look("The registration of BOLD to T1w did not converge"),
     "bold_t1w_agreement": Look(
@@ -105,10 +114,13 @@ DESCRIBED = {
     "mean_fd_jenkinson_mm", "share_fd_jenkinson_mm_above_0.5", "mean_dvars_percent", "median_tsnr",
     "largest_translation_mm", "largest_rotation_deg", "coverage", "dropout",
     "normalisation_affine",
-    "degrees_of_freedom", "n_regressors", "min_coverage", "non_steady_volumes",
+    "degrees_of_freedom", "degrees_of_freedom_in_band", "n_regressors", "min_coverage",
+    "non_steady_volumes", "n_censored", "censored_volumes",
 }  # fmt: skip
 # Parts of a report that are not figures.
-TEXTS = {"status", "sources", "space", "why_none", "cautions", "engines", "methods"}
+TEXTS = {
+    "status", "sources", "space", "why_none", "cautions", "engines", "methods", "confounds",
+}  # fmt: skip
 
 
 def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:

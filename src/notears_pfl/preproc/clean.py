@@ -4,7 +4,7 @@ The order is named: the paper's (DPARSF's), or all in one regression. This modul
 pandas alone, so that the cleaning of ROI signals neither loads nor depends on voxel code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,21 +13,20 @@ import pandas as pd
 from numpy.fft import irfft, rfft
 from numpy.typing import NDArray
 
-from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
+from notears_pfl.preproc.nuisance import Nuisance, nuisance_regressors
+from notears_pfl.preproc.scrubbing import (
+    NO_SCRUBBING,
+    Mask,
+    Scrub,
+    bridge_gaps,
+    kept_volumes,
+    scrub_options,
+    scrub_sentence,
+)
 from notears_pfl.preproc.style import styled
 
 Floats = NDArray[np.floating]
-
-FRISTON_24 = tuple(
-    f"{name}{suffix}" for suffix in ("", "_lag1", "_sq", "_lag1_sq") for name in MOTION
-)
-# How a motion model is described, by its number of regressors.
-MOTION_MODELS = {
-    0: [],
-    len(MOTION): ["the six head-motion parameters"],
-    len(FRISTON_24): ["the Friston 24-parameter model of head motion"],
-}
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,84 @@ class CleanOptions:
     order: Literal["dparsf", "simultaneous"] = "dparsf"
     low_hz: float = 0.01
     high_hz: float = 0.08
+    scrub: Scrub = NO_SCRUBBING
+    min_degrees_of_freedom: float = 1
 
 
 def clean_options(settings: Mapping[str, Any]) -> CleanOptions:
     """Options of cleaning from the settings under ``preproc``."""
     section = settings["clean"]
     low_hz, high_hz = section["band_hz"]
-    return CleanOptions(styled(settings, section["order"], "order"), low_hz, high_hz)
+    return CleanOptions(
+        styled(settings, section["order"], "order"),
+        low_hz,
+        high_hz,
+        scrub_options(section["scrub"]),
+        section["min_degrees_of_freedom"],
+    )
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """The cleaning of one run: its regressors, the volumes (volumes,) kept, and the options.
+
+    ``left`` are the degrees of freedom that it leaves in a series, ``in_band`` those that
+    detrending and filtering alone would leave.
+    """
+
+    nuisance: Nuisance
+    kept: Mask
+    tr: float
+    options: CleanOptions
+    left: float
+    in_band: float
+
+    def apply(self, signals: Floats) -> Floats:
+        """Clean ``signals`` (volumes, n); censored volumes are gone from the result (kept, n)."""
+        confounds = self.nuisance.table.to_numpy()
+        return clean_signals(signals, confounds, self.tr, self.options, self.kept)
+
+    def figures(self) -> dict[str, Any]:
+        """Figures of the run after cleaning; positions of censored volumes count from 0."""
+        return {
+            "n_volumes": int(self.kept.sum()),
+            "n_censored": int((~self.kept).sum()),
+            "censored_volumes": np.flatnonzero(~self.kept).tolist(),
+            "degrees_of_freedom": self.left,
+            "degrees_of_freedom_in_band": self.in_band,
+            "n_regressors": self.nuisance.table.shape[1] + 2,
+        }
+
+    def methods(self) -> dict[str, str]:
+        """Methods: the sentences on cleaning, in its order."""
+        return clean_methods(self.options, self.nuisance)
+
+
+def plan_cleaning(
+    motion: pd.DataFrame,
+    confounds: pd.DataFrame,
+    tr: float,
+    settings: Mapping[str, Any],
+    chosen: Mapping[str, Mapping[str, Any]],
+) -> Cleaning:
+    """Plan the cleaning of one run; refuse one that leaves too few degrees of freedom.
+
+    Parameters
+    ----------
+    motion, confounds : DataFrame
+        Head motion and confounds, a row per volume.
+    settings : mapping
+        The settings under ``preproc``: ``style`` and ``clean``.
+    chosen : mapping
+        Sets of confounds that were chosen for the run (:func:`nuisance_regressors`).
+    """
+    options = clean_options(settings)
+    nuisance = nuisance_regressors(motion, confounds, settings["clean"], chosen)
+    kept = kept_volumes(confounds, options.scrub, nuisance.censored)
+    design = nuisance.table.to_numpy()
+    left = check_degrees_of_freedom(design, tr, options, kept)
+    in_band = degrees_of_freedom(design[:, :0], tr, options)
+    return Cleaning(nuisance, kept, tr, options, left, in_band)
 
 
 def check_coverage(coverage: Floats, names: list[str], minimum: float) -> None:
@@ -81,53 +151,37 @@ def check_variance(series: Floats, names: list[str]) -> None:
         raise SignalError(msg)
 
 
-def friston24(motion: Floats) -> Floats:
-    """[R_t, R_{t-1}, R_t², R_{t-1}²] of ``motion`` (volumes, 6); Friston et al. 1996.
+def clean_signals(
+    signals: Floats,
+    confounds: Floats,
+    tr: float,
+    options: CleanOptions,
+    kept: Mask | None = None,
+) -> Floats:
+    """Clean ``signals`` (volumes, n) of ``confounds`` (volumes, p); mean zero, within the band.
 
-    The lag of the first volume, which has no predecessor, is zero, as in DPARSF.
+    Where only some volumes are ``kept`` (volumes,), regressions are fitted to these alone.
+    ``dparsf`` bridges the others for the filter, then removes them; ``simultaneous`` needs no
+    bridge, but a degree of freedom for each of them. The result (kept, n) then has a mean near 0.
     """
-    lagged = np.vstack([np.zeros((1, motion.shape[1])), motion[:-1]])
-    return np.hstack([motion, lagged, motion**2, lagged**2])
-
-
-def confound_design(
-    motion: pd.DataFrame, others: pd.DataFrame, model: str, tissues: Sequence[str]
-) -> pd.DataFrame:
-    """Nuisance regressors (volumes, p): a named motion model, and mean tissue signals.
-
-    Parameters
-    ----------
-    motion : DataFrame of shape (volumes, 6)
-        Columns ``MOTION``.
-    others : DataFrame
-        Columns with mean tissue signals.
-    model : {"friston24", "six", "none"}
-    tissues : sequence of str
-        Columns of ``others`` to regress out as well.
-    """
-    six = motion[list(MOTION)]
-    if model == "friston24":
-        design = pd.DataFrame(friston24(six.to_numpy()), columns=list(FRISTON_24))
-    else:
-        design = six.copy() if model == "six" else six.iloc[:, :0].copy()
-    absent = [name for name in tissues if name not in others or others[name].isna().any()]
-    if absent:
-        msg = (
-            f"No mean signal of {', '.join(absent)}: the subject has no pure voxels of it. "
-            "Take it out of preproc.clean.tissues or leave this subject out."
-        )
-        raise SignalError(msg)
-    return design.join(others[list(tissues)])
-
-
-def clean_signals(signals: Floats, confounds: Floats, tr: float, options: CleanOptions) -> Floats:
-    """Clean ``signals`` (volumes, n) of ``confounds`` (volumes, p); mean zero, within the band."""
     trend = trend_design(len(signals))
+    if kept is not None and not kept.all():
+        return _clean_kept(signals, np.hstack([trend, confounds]), tr, options, kept)
     if options.order == "dparsf":
         residuals = regress_out(detrend(signals), np.hstack([trend, confounds]))
         return band_pass(residuals, tr, options.low_hz, options.high_hz)
     waves = out_of_band_design(len(signals), tr, options.low_hz, options.high_hz)
     return regress_out(signals, np.hstack([trend, confounds, waves]))
+
+
+def _clean_kept(
+    signals: Floats, design: Floats, tr: float, options: CleanOptions, kept: Mask
+) -> Floats:
+    if options.order == "dparsf":
+        residuals = bridge_gaps(regress_out(signals[kept], design[kept]), kept)
+        return band_pass(residuals, tr, options.low_hz, options.high_hz)[kept]
+    waves = out_of_band_design(len(signals), tr, options.low_hz, options.high_hz)
+    return regress_out(signals[kept], np.hstack([design, waves])[kept])
 
 
 def trend_design(n_volumes: int) -> Floats:
@@ -199,53 +253,69 @@ def out_of_band_design(n_volumes: int, tr: float, low_hz: float, high_hz: float)
     return waves[:, np.linalg.norm(waves, axis=0) > 1e-6]
 
 
-def degrees_of_freedom(confounds: Floats, tr: float, options: CleanOptions) -> float:
+def degrees_of_freedom(
+    confounds: Floats, tr: float, options: CleanOptions, kept: Mask | None = None
+) -> float:
     """Degrees of freedom that cleaning leaves in a series: ||L||² of its linear operator L.
 
     L is the result of cleaning the identity; for a projection, ||L||² is its rank.
     """
-    operator = clean_signals(np.eye(len(confounds)), confounds, tr, options)
+    operator = clean_signals(np.eye(len(confounds)), confounds, tr, options, kept)
     return float(np.sum(operator**2))
 
 
-def check_degrees_of_freedom(confounds: Floats, tr: float, options: CleanOptions) -> float:
-    """Degrees of freedom left; refuse a run that has less than one."""
+def check_degrees_of_freedom(
+    confounds: Floats, tr: float, options: CleanOptions, kept: Mask | None = None
+) -> float:
+    """Degrees of freedom left; refuse a run that has fewer than the options ask for."""
     n_volumes, n_confounds = confounds.shape
+    n_kept = n_volumes if kept is None else int(kept.sum())
     needed = n_confounds + 2
-    if n_volumes <= needed:
+    volumes = f"{n_volumes} volumes" + ("" if n_kept == n_volumes else f", {n_kept} of them kept,")
+    if n_kept <= needed:
         msg = (
-            f"{n_volumes} volumes cannot carry {needed} regressors ({n_confounds} confounds, "
-            "constant and trend). Use a longer run, drop fewer volumes or fewer confounds."
+            f"{volumes} cannot carry {needed} regressors ({n_confounds} confounds, constant and "
+            "trend). Use a longer run, drop or censor fewer volumes, or use fewer confounds."
         )
         raise SignalError(msg)
-    left = degrees_of_freedom(confounds, tr, options)
-    if left < 1:
+    left, least = degrees_of_freedom(confounds, tr, options, kept), options.min_degrees_of_freedom
+    if left < least:
+        found = f"{left:.1f} degrees" if left >= 1 else "No degree"
         msg = (
-            f"No degree of freedom is left between {options.low_hz:g} and {options.high_hz:g} Hz: "
-            f"{n_volumes} volumes of {tr:g} s against {n_confounds} confounds. "
-            "Widen the band, use fewer confounds or leave this run out."
+            f"{found} of freedom {'are' if left >= 1 else 'is'} left between {options.low_hz:g} "
+            f"and {options.high_hz:g} Hz, but {least:g} were needed "
+            f"(preproc.clean.min_degrees_of_freedom): {volumes} of {tr:g} s against {n_confounds} "
+            "confounds. Widen the band, use fewer confounds or leave this run out."
         )
         raise SignalError(msg)
     return left
 
 
-def clean_methods(options: CleanOptions, confounds: list[str]) -> dict[str, str]:
+def clean_methods(options: CleanOptions, nuisance: Nuisance) -> dict[str, str]:
     """Methods: the sentences on cleaning, in its order."""
-    motion = [name for name in FRISTON_24 if name in confounds]
-    others = [name for name in confounds if name not in motion]
-    listed = ", ".join([*MOTION_MODELS[len(motion)], *others]) or "none"
-    named = f"{len(confounds)} nuisance regressors ({listed})"
+    named = f"{nuisance.table.shape[1]} nuisance regressors ({nuisance.words})"
     band = f"{options.low_hz:g} to {options.high_hz:g} Hz"
+    scrubbed = options.scrub.censors or nuisance.censors
+    fitted = ", fitted to the other volumes" if scrubbed else ""
+    steps = {}
+    if scrubbed:
+        steps["censor"] = scrub_sentence(options.scrub, nuisance.censors)
     if options.order == "simultaneous":
-        return {
-            "clean": (
-                f"The linear trend, {named} and all frequencies outside {band} were removed in "
-                "one regression."
-            )
-        }
-    return {
-        "detrend": "The linear trend of each series was removed.",
-        "regress": f"Each series was regressed on {named}, a constant and a linear trend, and the "
-        "residuals were kept.",
-        "filter": f"Residuals were band-pass filtered ({band}) with the ideal filter of DPARSF.",
-    }
+        gone = "; censored volumes were removed" if scrubbed else ""
+        steps["clean"] = (
+            f"The linear trend, {named} and all frequencies outside {band} were removed in "
+            f"one regression{fitted}{gone}."
+        )
+        return steps
+    if not scrubbed:
+        steps["detrend"] = "The linear trend of each series was removed."
+    steps["regress"] = (
+        f"Each series was regressed on {named}, a constant and a linear trend{fitted}, and the "
+        "residuals were kept."
+    )
+    if scrubbed:
+        steps["bridge"] = "Censored volumes were replaced by linear interpolation for the filter."
+    steps["filter"] = f"Residuals were band-pass filtered ({band}) with the ideal filter of DPARSF."
+    if scrubbed:
+        steps["remove"] = "Censored volumes were then removed."
+    return steps

@@ -1,6 +1,6 @@
 """Runs that fMRIPrep has preprocessed: checks, initial volumes and quality figures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
 from notears_pfl.geometry import Floats
 from notears_pfl.preproc.cautions import T1W_FIGURES
+from notears_pfl.preproc.nuisance import GLOBAL, TISSUES
 from notears_pfl.preproc.realign import displacement_power
 from notears_pfl.preproc.resample import Grid
 from notears_pfl.preproc.smooth import SmoothOptions, brain_on, smooth_sentence
@@ -20,17 +21,18 @@ from notears_pfl.preproc.volumes import (
     drop_sentence,
     drop_volumes,
     dvars_percent,
+    non_steady_figures,
     run_figures,
     seen_voxels,
+    standardised_dvars,
 )
 
 # Larger rotations, in radians, must be degrees.
 LARGEST_ROTATION = 1.0
 # Jenkinson's displacement is fMRIPrep's own: its parameters do not give the centre of rotation.
 JENKINSON = "rmsd"
-TISSUES = ("csf", "white_matter")
 # Columns of the confounds that must be numbers.
-NUMBERS = (*MOTION, JENKINSON, *TISSUES)
+NUMBERS = (*MOTION, JENKINSON, *TISSUES, GLOBAL)
 # Figures of our own preprocessing that such a run does not have, and why.
 ABSENT = {
     "slice_reference_time": "fMRIPrep's own; see its report",
@@ -51,10 +53,10 @@ class FmriprepRun(SeenVoxels):
     grid: Grid
     motion: pd.DataFrame
     confounds: pd.DataFrame
+    n_dropped: int
 
     def volume_figures(self) -> pd.DataFrame:
-        """Framewise displacement, DVARS and, where known, mean tissue signals of every volume."""
-        tissues = {name: self.confounds[name] for name in TISSUES if name in self.confounds}
+        """Framewise displacement and DVARS of every volume."""
         jenkinson = self.confounds.get(JENKINSON, pd.Series(np.nan, self.confounds.index))
         return pd.DataFrame(
             {
@@ -62,9 +64,15 @@ class FmriprepRun(SeenVoxels):
                 # The first volume kept has no predecessor.
                 "fd_jenkinson_mm": jenkinson.where(jenkinson.index > 0, jenkinson * 0),
                 "dvars_percent": dvars_percent(self.brain_series),
-                **tissues,
+                "std_dvars": standardised_dvars(self.brain_series),
             }
         )
+
+    def all_confounds(self) -> pd.DataFrame:
+        """Figures of every volume, and all columns of fMRIPrep's but those of the same name."""
+        figures = self.volume_figures()
+        known = {*figures, *MOTION}
+        return figures.join(self.confounds[[name for name in self.confounds if name not in known]])
 
     def figures(self) -> dict[str, Any]:
         """Quality figures of the run; those that are not known are None, with a reason."""
@@ -76,6 +84,7 @@ class FmriprepRun(SeenVoxels):
             absent |= {name: reason for name in known if "jenkinson" in name}
         return {
             "n_volumes": len(self.series),
+            **non_steady_figures(non_steady_volumes([*self.confounds]), self.n_dropped),
             "voxel_mm": float(self.grid.voxel_mm[0]),
             **known,
             "brain_coverage": self.brain_coverage,
@@ -117,7 +126,9 @@ def prepare_fmriprep_run(
         msg = "The image does not overlap the MNI152 brain. Give the run in an MNI space."
         raise SignalError(msg)
     rest = confounds.iloc[n_dropped:].reset_index(drop=True)
-    return FmriprepRun(**vars(voxels), grid=grid, motion=rest[list(MOTION)], confounds=rest)
+    return FmriprepRun(
+        **vars(voxels), grid=grid, motion=rest[list(MOTION)], confounds=rest, n_dropped=n_dropped,
+    )  # fmt: skip
 
 
 def fmriprep_methods(
@@ -134,7 +145,7 @@ def fmriprep_methods(
     }
 
 
-def non_steady_volumes(confounds: Mapping[str, Any]) -> int:
+def non_steady_volumes(confounds: Iterable[str]) -> int:
     """Count the volumes that fMRIPrep marked as before the steady state."""
     return sum(str(name).startswith("non_steady_state_outlier") for name in confounds)
 

@@ -24,6 +24,7 @@ from notears_pfl.preproc.coregister import (
     coregister_sentence,
 )
 from notears_pfl.preproc.engines.program import programs_for
+from notears_pfl.preproc.noise import compcor, count_non_steady
 from notears_pfl.preproc.realign import (
     Motion,
     RealignOptions,
@@ -55,8 +56,10 @@ from notears_pfl.preproc.volumes import (
     drop_sentence,
     drop_volumes,
     dvars_percent,
+    non_steady_figures,
     run_figures,
     seen_voxels,
+    standardised_dvars,
 )
 
 # Programs that can do a step in place of our own code, by the setting's value.
@@ -111,7 +114,7 @@ class Run(SeenVoxels):
 
     ``tissues`` (3, x, y, z) are the subject's cerebrospinal fluid, grey and white matter. ``mean``
     (x, y, z) is the mean image in BOLD space, ``affine`` its affine and ``centre_mm`` the centre of
-    its field of view.
+    its field of view. ``n_non_steady`` volumes came before the steady state.
     """
 
     tissues: NDArray[np.float32]
@@ -122,6 +125,9 @@ class Run(SeenVoxels):
     affine: Floats
     centre_mm: Floats
     reference_time: float | None
+    repetition_time: float
+    n_non_steady: int
+    n_dropped: int
 
     def volume(self, t: int) -> NDArray[np.float32]:
         """One volume on the whole grid; zero far from the brain."""
@@ -143,16 +149,19 @@ class Run(SeenVoxels):
         return image
 
     def tissue_signals(self) -> pd.DataFrame:
-        """Mean signals of pure CSF and of eroded white matter; NaN if there are no such voxels."""
+        """Mean signals and components of pure CSF and eroded white matter; that of the brain.
+
+        NaN if there are no such voxels, or fewer than components.
+        """
         fluid, _, white = (self.tissues > PURE) & self.covered
         masks = {"csf": fluid, "white_matter": binary_erosion(white)}
+        voxels = {name: self.series[:, mask[self.near]] for name, mask in masks.items()}
         columns = {
-            name: self.series[:, mask[self.near]].mean(axis=1, dtype=float)
-            if mask.any()
-            else np.full(len(self.series), np.nan)
-            for name, mask in masks.items()
+            name: series.mean(axis=1, dtype=float) if series.size else np.full(len(series), np.nan)
+            for name, series in voxels.items()
         }
-        return pd.DataFrame(columns)
+        columns["global_signal"] = self.brain_series.mean(axis=1, dtype=float)
+        return pd.DataFrame(columns).join(compcor(voxels, self.repetition_time))
 
     def volume_figures(self) -> pd.DataFrame:
         """Framewise displacement and DVARS of every volume."""
@@ -162,6 +171,7 @@ class Run(SeenVoxels):
                 "fd_power_mm": displacement_power(motion),
                 "fd_jenkinson_mm": displacement_jenkinson(motion, self.centre_mm),
                 "dvars_percent": dvars_percent(self.brain_series),
+                "std_dvars": standardised_dvars(self.brain_series),
             }
         )
 
@@ -169,6 +179,7 @@ class Run(SeenVoxels):
         """Quality figures of the run."""
         return {
             "n_volumes": len(self.series),
+            **non_steady_figures(self.n_non_steady, self.n_dropped),
             "slice_reference_time": self.reference_time,
             "voxel_mm": float(self.grid.voxel_mm[0]),
             **run_figures(self.volume_figures(), self.motion.parameters, self.brain_series),
@@ -256,6 +267,9 @@ def preprocess_volumes(
         affine=affine,
         centre_mm=centre[:, 0],
         reference_time=reference_time,
+        repetition_time=tr,
+        n_non_steady=count_non_steady(bold),
+        n_dropped=options.drop_volumes,
     )
 
 

@@ -78,6 +78,28 @@ def dvars_percent(series: Floats) -> Floats:
     return np.concatenate([[0.0], 100 * change / float(np.mean(series, dtype=float))])
 
 
+def standardised_dvars(series: Floats) -> Floats:
+    """DVARS of ``series`` (volumes, voxels) over what is expected without artefacts; Nichols 2013.
+
+    Expected of a voxel are sqrt(2 (1 - r)) robust standard deviations, r its autocorrelation at
+    lag 1. The first volume has no predecessor: 0.
+    """
+    low, high = np.percentile(series, [25, 75], axis=0, method="lower")
+    spread = (high - low) / 1.349
+    centred = series - series.mean(axis=0)
+    power = np.einsum("tv,tv->v", centred, centred)
+    lagged = np.einsum("tv,tv->v", centred[1:], centred[:-1])
+    r = np.divide(lagged, power, out=np.zeros_like(power), where=power > 0)
+    expected = float(np.mean(np.sqrt(2 * (1 - r)) * spread, dtype=float))
+    change = np.sqrt(np.mean(np.diff(series, axis=0) ** 2, axis=1, dtype=float))
+    return np.concatenate([[0.0], change / expected if expected > 0 else 0 * change])
+
+
+def non_steady_figures(n_found: int, n_dropped: int) -> dict[str, int]:
+    """Figures: volumes before the steady state, and how many of these were not dropped."""
+    return {"non_steady_volumes": n_found, "non_steady_kept": max(0, n_found - n_dropped)}
+
+
 def temporal_snr(series: Floats) -> Floats:
     """Temporal mean over standard deviation of ``series`` (volumes, voxels); 0 if constant."""
     mean, deviation = series.mean(axis=0, dtype=float), series.std(axis=0, dtype=float)

@@ -1,6 +1,6 @@
 """The page of one subject: quality measures, figures of its data, and what was done to them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,20 @@ class SubjectRecord:
     motion: pd.DataFrame | None = None
     confounds: pd.DataFrame | None = None
     slices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def censored(self) -> list[int]:
+        """Positions of the volumes that cleaning removed."""
+        return list(self.report.get("censored_volumes", []))
+
+    @property
+    def clean_in_time(self) -> pd.DataFrame | None:
+        """Clean series with a row per volume of the run; those of censored volumes are missing."""
+        if self.clean is None or not self.censored:
+            return self.clean
+        volumes = range(len(self.clean) + len(self.censored))
+        kept = [volume for volume in volumes if volume not in set(self.censored)]
+        return self.clean.set_axis(kept).reindex(volumes)
 
 
 def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
@@ -122,18 +136,22 @@ def _parts(
     tr = record.report.get("repetition_time") or 1.0
     parts["Head motion"] = (
         _picture(
-            movement_figure(record.motion, record.confounds, tr),
+            movement_figure(record.motion, record.confounds, tr, record.censored),
             f"Head motion of {name}: translations, rotations, framewise displacement and DVARS "
             "over time",
             "Estimated head motion; framewise displacement after Power, with volumes above 0.5 mm "
-            "marked; DVARS within the brain.",
+            "marked; DVARS within the brain."
+            + (" Grey: volumes censored by scrubbing." if record.censored else ""),
         )
         if record.motion is not None and record.confounds is not None
         else NOT_PROCESSED
     )
     stages = {
         title: series
-        for title, series in (("before cleaning", record.raw), ("after cleaning", record.clean))
+        for title, series in (
+            ("before cleaning", record.raw),
+            ("after cleaning", record.clean_in_time),
+        )
         if series is not None
     }
     parts["Carpet"] = _picture(
@@ -200,7 +218,9 @@ def _figure(height: float, left: float, bottom: float, top: float, gap: float = 
     return figure
 
 
-def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) -> Figure:
+def movement_figure(
+    motion: pd.DataFrame, confounds: pd.DataFrame, tr: float, censored: Sequence[int] = ()
+) -> Figure:
     """Draw the six motion parameters, framewise displacement and DVARS over time.
 
     Parameters
@@ -211,6 +231,8 @@ def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) ->
         ``fd_power_mm`` and ``dvars_percent``.
     tr : float
         Repetition time, s.
+    censored : sequence of int
+        Volumes to mark.
     """
     seconds = tr * np.arange(len(motion))
     with mpl.rc_context(RC):
@@ -241,6 +263,9 @@ def movement_figure(motion: pd.DataFrame, confounds: pd.DataFrame, tr: float) ->
             va="bottom",
         )
         axes[3].plot(seconds[1:], confounds["dvars_percent"].iloc[1:], color=INK, linewidth=1)
+        for volume in censored:
+            for axis in axes[2:]:
+                axis.axvspan(tr * (volume - 0.5), tr * (volume + 0.5), color=GREY, alpha=0.4, lw=0)
         for axis, label in zip(
             axes, ("translation, mm", "rotation, °", "FD, mm", "DVARS, %"), strict=True
         ):
@@ -262,9 +287,9 @@ def carpet_figure(carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: f
         figure = _figure(0.6 + 2.6 * len(carpets), left=0.35, bottom=1.0, top=0.3, gap=0.15)
         grid = figure.subplots(len(carpets), 2, width_ratios=[1, 60], sharex="col", squeeze=False)
         for (side, axis), (title, series) in zip(grid, carpets.items(), strict=True):
-            values = series.reindex(columns=order).to_numpy(dtype=float).T
-            spread = values.std(axis=1, keepdims=True)
-            shown = (values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1)
+            values = series.reindex(columns=order).astype(float)
+            spread = values.std(ddof=0)
+            shown = ((values - values.mean()) / spread.where(spread > 0, 1)).to_numpy().T
             end = tr * len(series)
             axis.imshow(
                 shown,
@@ -297,9 +322,9 @@ def spectrum_figure(
         axis = figure.subplots()
         looks = ((GREY, "-"), (BLUE, "-"))
         for (title, series), (colour, line) in zip(stages.items(), looks, strict=False):
-            frequency, power = periodogram(
-                series.dropna(axis=1).to_numpy(dtype=float), fs=1 / tr, axis=0
-            )
+            # Bridged as for the filter.
+            whole = series.dropna(axis=1, how="all").interpolate(limit_direction="both")
+            frequency, power = periodogram(whole.to_numpy(dtype=float), fs=1 / tr, axis=0)
             total = power.sum(axis=0)
             share = (power / np.where(total > 0, total, 1)).mean(axis=1)
             axis.plot(frequency, 100 * share, color=colour, linestyle=line, label=title)

@@ -11,6 +11,7 @@ from notears_pfl.errors import ConfigError
 from notears_pfl.io.schema import check_config, read_checked_table, read_schema
 from notears_pfl.io.settings import read_settings
 from notears_pfl.names import alike
+from notears_pfl.preproc.nuisance import NILEARN
 
 # One subject for discovery and one for validation: the minimum for a 70/30 split.
 FEWEST_PER_GROUP = 2
@@ -71,6 +72,7 @@ def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> St
         groups=(config["groups"]["patients"], config["groups"]["controls"]),
     )
     found = [*_name_problems(study, config, name), *_roi_problems(study, config, name)]
+    found += _strategy_problems(config, name)
     if config["source"]["kind"] == "phantom":
         pass_band = config["preproc"]["clean"]["band_hz"]
         found += band_problems(
@@ -126,6 +128,15 @@ def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> I
         yield (
             f"{table} row {row + 1}: index is {found[row]}, but {expected[row]} was expected: the "
             "index numbers the regions from 1 in the atlas's order. Sort or renumber the rows."
+        )
+
+
+def _strategy_problems(config: Mapping[str, Any], name: str) -> Iterator[str]:
+    strategy, kind = config["preproc"]["clean"]["strategy"], config["source"]["kind"]
+    if strategy in NILEARN and kind not in ("fmriprep", "timeseries"):
+        yield (
+            f"{name}: preproc.clean.strategy is {strategy!r}, which chooses columns of fMRIPrep's "
+            f"confounds, but source.kind is {kind!r}. Choose another strategy."
         )
 
 

@@ -23,6 +23,7 @@ VALUES = {
     "template_agreement": (0.8, [0.54]),
     "affine_volume": (1.0, [0.51, 1.45]),
     "smallest_jacobian": (0.3, [0.007, -0.4]),
+    "non_steady_kept": (0, [1, 4]),
     "motion_converged": (True, [False]),
     "bold_t1w_converged": (True, [False]),
     "bold_t1w_agreement": (0.9, [0.55]),

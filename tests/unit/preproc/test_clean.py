@@ -3,28 +3,31 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from numpy.testing import assert_allclose
 
 from notears_pfl.acquisition import MOTION
+from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.clean import (
-    FRISTON_24,
     CleanOptions,
     band_pass,
     check_band,
     check_coverage,
     check_degrees_of_freedom,
     check_variance,
-    clean_methods,
     clean_signals,
-    confound_design,
     degrees_of_freedom,
     detrend,
-    friston24,
     out_of_band_design,
+    plan_cleaning,
     regress_out,
     trend_design,
 )
+from notears_pfl.preproc.nuisance import friston24
+from notears_pfl.preproc.scrubbing import bridge_gaps
+
+from .toy import ROOT
 
 DPARSF = CleanOptions(order="dparsf")
 SIMULTANEOUS = CleanOptions(order="simultaneous")
@@ -104,46 +107,6 @@ def test_a_run_without_degrees_of_freedom_is_refused(rng):
 def test_fewer_volumes_than_regressors_are_refused(rng):
     with pytest.raises(SignalError, match="20 volumes cannot carry 26 regressors"):
         check_degrees_of_freedom(rng.normal(size=(20, 24)), 2.0, DPARSF)
-
-
-def test_friston24_equals_that_of_dparsf(reference_table):
-    regressors = friston24(reference_table("dparsf_in_rp.txt"))
-
-    assert_allclose(regressors, reference_table("dparsf_out_f24_regressors.tsv"), atol=1e-8)
-
-
-def test_names_tell_what_the_columns_hold(rng):
-    motion = rng.normal(size=(9, 6))
-
-    columns = dict(zip(FRISTON_24, friston24(motion).T, strict=True))
-
-    for name, series in zip(MOTION, motion.T, strict=True):
-        assert_allclose(columns[name], series)
-        assert_allclose(columns[f"{name}_lag1"], [0, *series[:-1]])
-        assert_allclose(columns[f"{name}_sq"], series**2)
-        assert_allclose(columns[f"{name}_lag1_sq"], [0, *series[:-1] ** 2])
-
-
-@pytest.fixture
-def tables(rng):
-    motion = pd.DataFrame(rng.normal(size=(9, 6)), columns=list(MOTION))
-    others = pd.DataFrame({"csf": rng.normal(size=9), "white_matter": np.nan})
-    return motion, others
-
-
-@pytest.mark.parametrize(("model", "expected"), [("friston24", 24), ("six", 6), ("none", 0)])
-def test_the_named_motion_model_is_built_with_the_tissues_asked_for(tables, model, expected):
-    motion, others = tables
-
-    assert confound_design(motion, others, model, []).shape == (9, expected)
-    with_csf = confound_design(motion, others, model, ["csf"])
-    assert with_csf.shape == (9, expected + 1)
-    assert_allclose(with_csf["csf"], others["csf"])
-
-
-def test_a_tissue_without_voxels_is_refused(tables):
-    with pytest.raises(SignalError, match="No mean signal of white_matter"):
-        confound_design(*tables, "friston24", ["csf", "white_matter"])
 
 
 def test_detrending_equals_that_of_dparsf(reference_table):
@@ -227,26 +190,188 @@ def test_series_that_do_not_vary_are_refused_all_at_once(rng):
         check_variance(series, ["PreCG.L", "CRBL10.R", "Vermis10"])
 
 
-@pytest.mark.parametrize(
-    ("confounds", "named"),
-    [
-        (FRISTON_24, "24 nuisance regressors (the Friston 24-parameter model of head motion)"),
-        ((*MOTION, "csf"), "7 nuisance regressors (the six head-motion parameters, csf)"),
-        ((), "0 nuisance regressors (none)"),
-    ],
-)
-def test_the_model_of_motion_is_told(confounds, named):
-    assert named in clean_methods(CleanOptions(), list(confounds))["regress"]
+@pytest.fixture
+def gaps(rng):
+    """Mark three volumes in ten of 200 as censored: some alone, some in a row, and both ends."""
+    kept = rng.random(200) > 0.2
+    kept[[0, 1, 199]] = kept[60:75] = False
+    return kept
 
 
-@pytest.mark.parametrize(
-    ("order", "sentences"),
-    [("dparsf", ["detrend", "regress", "filter"]), ("simultaneous", ["clean"])],
-)
-def test_the_order_of_cleaning_is_told(order, sentences):
-    told = clean_methods(CleanOptions(order=order), [*FRISTON_24, "csf"])
+def test_censored_volumes_have_no_influence_and_are_gone(gaps, rng):
+    signals, confounds = rng.normal(size=(200, 3)), rng.normal(size=(200, 4))
+    spoilt, other = signals.copy(), confounds.copy()
+    spoilt[~gaps] += 1e3 * rng.normal(size=(np.count_nonzero(~gaps), 3))
+    other[~gaps] = 1e3
 
-    assert list(told) == sentences
-    text = " ".join(told.values())
-    assert "25 nuisance regressors (the Friston 24-parameter model of head motion, csf)" in text
-    assert "0.01 to 0.08 Hz" in text
+    for options in (DPARSF, SIMULTANEOUS):
+        cleaned = clean_signals(signals, confounds, 2.0, options, gaps)
+        assert cleaned.shape == (np.count_nonzero(gaps), 3)
+        assert np.std(cleaned) > 0.1
+        assert_allclose(clean_signals(spoilt, other, 2.0, options, gaps), cleaned, atol=1e-8)
+
+
+def test_the_paper_order_fits_kept_volumes_bridges_filters_and_then_removes(gaps, rng):
+    signals, confounds = rng.normal(size=(200, 3)), rng.normal(size=(200, 4))
+
+    cleaned = clean_signals(signals, confounds, 2.0, DPARSF, gaps)
+
+    design = np.column_stack([np.ones(200), np.arange(200), confounds])
+    weights = np.linalg.lstsq(design[gaps], signals[gaps])[0]
+    residuals = (signals - design @ weights)[gaps]
+    filtered = band_pass(bridge_gaps(residuals, gaps), 2.0, 0.01, 0.08)
+    assert_allclose(cleaned, filtered[gaps], atol=1e-9)
+
+
+def test_the_simultaneous_order_leaves_nothing_that_the_regressors_explain(gaps, rng):
+    signals, confounds = rng.normal(size=(200, 3)), rng.normal(size=(200, 4))
+
+    cleaned = clean_signals(signals, confounds, 2.0, SIMULTANEOUS, gaps)
+
+    waves = out_of_band_design(200, 2.0, 0.01, 0.08)
+    assert_allclose(np.hstack([confounds, waves])[gaps].T @ cleaned, 0, atol=1e-8)
+    # One regressor for each censored volume, in place of leaving it out: AFNI's other way.
+    spikes = np.eye(200)[:, ~gaps]
+    whole = regress_out(signals, np.hstack([trend_design(200), confounds, waves, spikes]))
+    assert_allclose(cleaned, whole[gaps], atol=1e-6)
+
+
+def test_a_planted_wave_survives_censored_spikes_and_not_their_filtering(rng):
+    t = 2.0 * np.arange(200)
+    wave = np.sin(2 * np.pi * 0.05 * t)[:, None]
+    spikes = np.zeros((200, 1))
+    spikes[[30, 31, 90, 150]] = 20
+
+    kept = spikes[:, 0] == 0
+    without = spikes[:, :0]
+    scrubbed = clean_signals(wave + spikes, without, 2.0, DPARSF, kept)
+    filtered = clean_signals(wave + spikes, without, 2.0, DPARSF)[kept]
+
+    assert np.corrcoef(scrubbed.T, wave[kept].T)[0, 1] > 0.995
+    assert np.corrcoef(filtered.T, wave[kept].T)[0, 1] < 0.6
+
+
+@pytest.mark.parametrize("options", [DPARSF, SIMULTANEOUS])
+def test_degrees_of_freedom_after_scrubbing_are_the_variance_left_of_white_noise(
+    gaps, options, rng
+):
+    confounds, noise = rng.normal(size=(200, 6)), rng.normal(size=(200, 4000))
+
+    left = degrees_of_freedom(confounds, 2.0, options, gaps)
+
+    cleaned = clean_signals(noise, confounds, 2.0, options, gaps)
+    assert left == pytest.approx(np.mean(np.sum(cleaned**2, axis=0)), rel=0.03)
+    assert left < degrees_of_freedom(confounds, 2.0, options)
+
+
+def test_scrubbing_makes_effective_samples_look_more_than_they_are(gaps, rng):
+    """Rows on either side of a gap look less alike than neighbours are (docs/denoising.md)."""
+    cleaned = [
+        clean_signals(rng.normal(size=(200, 40)), np.empty((200, 0)), 2.5, DPARSF, gaps)
+        for _ in range(20)
+    ]
+
+    estimate = np.mean([effective_sample_size(x - x.mean(axis=0)) for x in cleaned])
+    edges = [np.corrcoef(x.T)[np.triu_indices(40, 1)] for x in cleaned]
+    truth = 1 / np.mean(np.square(edges))
+    assert truth < estimate < 1.4 * truth
+
+
+SETTINGS = yaml.safe_load((ROOT / "config/config.yaml").read_text())["preproc"]
+
+
+@pytest.fixture
+def run_tables(rng):
+    """Give motion and confounds of 200 volumes, four of them with a large displacement."""
+    motion = pd.DataFrame(0.01 * rng.normal(size=(200, 6)), columns=list(MOTION))
+    names = ["fd_power_mm", "std_dvars", "csf", "white_matter", "global_signal"]
+    confounds = pd.DataFrame(rng.random((200, 5)) / 5, columns=names)
+    confounds.loc[[0, 50, 51, 120], "fd_power_mm"] = 0.8
+    return motion, confounds
+
+
+def planned(run_tables, chosen=None, **changes):
+    settings = {**SETTINGS, "clean": {**SETTINGS["clean"], **changes}}
+    return plan_cleaning(*run_tables, 2.0, settings, chosen or {})
+
+
+FD = {"fd_mm": 0.5, "std_dvars": "none", "min_segment": 1}
+
+
+def test_the_default_is_the_papers_cleaning_of_all_volumes(run_tables, rng):
+    signals = rng.normal(size=(200, 2))
+
+    cleaning = planned(run_tables)
+
+    expected = clean_signals(signals, friston24(run_tables[0].to_numpy()), 2.0, DPARSF)
+    np.testing.assert_array_equal(cleaning.apply(signals), expected)
+    figures = cleaning.figures()
+    assert (figures["n_volumes"], figures["n_censored"], figures["n_regressors"]) == (200, 0, 26)
+    assert figures["degrees_of_freedom_in_band"] == pytest.approx(
+        degrees_of_freedom(np.empty((200, 0)), 2.0, DPARSF)
+    )
+    assert list(cleaning.methods()) == ["detrend", "regress", "filter"]
+
+
+def test_36p_with_scrubbing_says_what_was_done_in_its_order(run_tables, rng):
+    cleaning = planned(run_tables, strategy="36P", scrub=FD)
+
+    assert cleaning.apply(rng.normal(size=(200, 2))).shape == (196, 2)
+    figures = cleaning.figures()
+    assert (figures["n_volumes"], figures["n_censored"], figures["n_regressors"]) == (196, 4, 38)
+    assert figures["censored_volumes"] == [0, 50, 51, 120]
+    assert 1 < figures["degrees_of_freedom"] < figures["degrees_of_freedom_in_band"] - 36 / 4
+    told = cleaning.methods()
+    assert list(told) == ["censor", "regress", "bridge", "filter", "remove"]
+    assert told["censor"] == "Volumes with a framewise displacement above 0.5 mm were censored."
+    assert "regressed on 36 nuisance regressors (the six head-motion" in told["regress"]
+    assert "a constant and a linear trend, fitted to the other volumes, and" in told["regress"]
+
+
+def test_the_simultaneous_order_is_told_in_one_sentence_with_and_without_scrubbing(run_tables):
+    told = planned(run_tables, order="simultaneous").methods()
+    scrubbed = planned(run_tables, order="simultaneous", scrub=FD).methods()
+
+    assert list(told) == ["clean"]
+    named = "24 nuisance regressors (the Friston 24-parameter model of head motion)"
+    assert told["clean"] == (
+        f"The linear trend, {named} and all frequencies outside 0.01 to 0.08 Hz were removed in "
+        "one regression."
+    )
+    assert list(scrubbed) == ["censor", "clean"]
+    assert scrubbed["clean"].endswith(
+        "in one regression, fitted to the other volumes; censored volumes were removed."
+    )
+
+
+def test_a_strategy_that_censors_volumes_itself_says_so(run_tables):
+    chosen = {"scrubbing": {"columns": ["csf", "trans_x"], "censored": [7]}}
+
+    cleaning = planned(run_tables, chosen, strategy="scrubbing", scrub=FD)
+
+    assert cleaning.figures()["censored_volumes"] == [0, 7, 50, 51, 120]
+    told = cleaning.methods()
+    assert told["censor"].count("framewise displacement above 0.5 mm") == 2
+    assert "(nilearn)" in told["censor"]
+    assert "2 nuisance regressors (nilearn's strategy scrubbing for fMRIPrep" in told["regress"]
+
+
+def test_too_few_degrees_of_freedom_are_refused_with_the_settings_minimum(run_tables):
+    left = planned(run_tables).left
+
+    with pytest.raises(
+        SignalError, match=rf"{left:.1f} degrees of freedom are left .* but 60 were "
+    ):
+        planned(run_tables, min_degrees_of_freedom=60)
+
+
+def test_volumes_left_by_scrubbing_must_carry_the_regressors(run_tables):
+    strict = {**FD, "fd_mm": 0.02}
+
+    with pytest.raises(SignalError, match=r"200 volumes, \d+ of them kept, cannot carry 26 regr"):
+        planned(run_tables, scrub=strict)
+
+
+def test_no_volume_left_is_refused(run_tables):
+    with pytest.raises(SignalError, match="200 volumes, 0 of them kept, cannot carry 26"):
+        planned(run_tables, scrub={**FD, "min_segment": 50, "fd_mm": 0.02})

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from notears_pfl.acquisition import MOTION
 from notears_pfl.errors import SignalError
 from notears_pfl.preproc.cautions import unlisted_figures, with_cautions
-from notears_pfl.preproc.clean import friston24
 from notears_pfl.preproc.fmriprep import non_steady_volumes, prepare_fmriprep_run
+from notears_pfl.preproc.nuisance import friston24
 from notears_pfl.preproc.realign import displacement_power
 
 from .test_run import TR, means_of, run_of, scan  # noqa: F401
@@ -87,7 +87,7 @@ def test_volumes_and_confounds_are_dropped_together(derivatives):
     run = prepared(derivatives, n_dropped=N_EARLY + 5)
 
     assert len(run.series) == len(run.motion) == len(run.volume_figures())
-    assert run.volume_figures()["csf"].iloc[0] == N_EARLY + 5
+    assert run.all_confounds()["csf"].iloc[0] == N_EARLY + 5
     expected = displacement_power(derivatives[2][list(MOTION)].to_numpy()[N_EARLY + 5 :])
     assert_allclose(run.volume_figures()["fd_power_mm"], expected)
     assert non_steady_volumes(derivatives[2]) == 1
@@ -114,3 +114,27 @@ def test_an_image_that_is_elsewhere_is_refused(derivatives):
 
     with pytest.raises(SignalError, match="does not overlap"):
         prepared((image, away, confounds))
+
+
+def test_all_columns_of_fmriprep_are_kept_but_motion_and_those_we_compute(derivatives):
+    image, affine, confounds = derivatives
+    more = confounds.assign(a_comp_cor_00=1.0, std_dvars=-1.0, w_comp_cor_00=2.0)
+
+    run = prepared((image, affine, more), n_dropped=2)
+
+    names = ["fd_power_mm", "fd_jenkinson_mm", "dvars_percent", "std_dvars"]
+    names += ["rmsd", "csf", "non_steady_state_outlier00", "a_comp_cor_00", "w_comp_cor_00"]
+    assert list(run.all_confounds()) == names
+    assert run.all_confounds()["std_dvars"].min() == 0
+
+
+def test_volumes_that_fmriprep_marked_and_that_were_kept_are_told(derivatives):
+    image, affine, confounds = derivatives
+    marked = confounds.assign(**{f"non_steady_state_outlier0{n}": 0 for n in range(5)})
+
+    figures = prepared((image, affine, marked)).figures()
+
+    assert (figures["non_steady_volumes"], figures["non_steady_kept"]) == (5, 2)
+    (caution,) = with_cautions(figures)["cautions"]
+    assert "2 volumes look as if before the steady state" in caution
+    assert "(usual: 0)" in caution

@@ -215,7 +215,12 @@ def test_a_region_without_signal_is_not_covered_and_does_not_darken_its_neighbou
 def test_tissue_signals_and_figures_are_those_of_the_run(run):
     signals, figures = run.tissue_signals(), run.figures()
 
-    assert_allclose(signals.mean(), [1300, 850], rtol=0.05)
+    means = signals[["csf", "white_matter", "global_signal"]].mean()
+    assert_allclose(means, [1300, 850, run.brain_series.mean()], rtol=0.05)
+    assert signals.filter(like="comp_cor").shape == (N_VOLUMES - DROPPED, 10)
+    assert signals.notna().all(axis=None)
+    assert run.volume_figures()["std_dvars"].iloc[1:].between(0.3, 10).all()
+    assert (figures["non_steady_volumes"], figures["non_steady_kept"]) == (0, 0)
     assert figures["n_volumes"] == N_VOLUMES - DROPPED
     assert figures["brain_coverage"] > 0.95
     assert 0.02 < figures["mean_fd_power_mm"] < 1
@@ -292,3 +297,14 @@ def test_the_methods_credit_a_program_only_with_what_it_did(options, reference_t
     assert told["realign"].startswith("Head motion was estimated on")
     assert f"{basis} by MCFLIRT of FSL." in told["realign"]
     assert told["coregister"].endswith("to the T1w image's tissues by ANTs.")
+
+
+@pytest.mark.parametrize(("n_dropped", "n_kept"), [(DROPPED, 0), (1, 2)])
+def test_bright_volumes_at_the_start_are_found_on_the_raw_run(scan, n_dropped, n_kept):
+    still = {"realign": lambda raw, *_: np.zeros((raw.shape[3], 6))}
+    bold = scan[0].copy()
+    bold[..., :3] *= 1.4
+
+    figures = run_of((bold, *scan[1:]), still, slice_timing=False, drop_volumes=n_dropped).figures()
+
+    assert (figures["non_steady_volumes"], figures["non_steady_kept"]) == (3, n_kept)

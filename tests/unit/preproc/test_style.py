@@ -19,7 +19,12 @@ def settings():
         "motion_from": "style",
         "resample": {"voxel_mm": 3, "order": 2},
         "smooth": {"fwhm_mm": "style", "kernel": "style"},
-        "clean": {"order": "style", "band_hz": [0.01, 0.08]},
+        "clean": {
+            "order": "style",
+            "band_hz": [0.01, 0.08],
+            "scrub": {"fd_mm": "none", "std_dvars": "none", "min_segment": 1},
+            "min_degrees_of_freedom": 1,
+        },
     }
 
 

@@ -1,11 +1,14 @@
 """A toy head: an ellipsoidal brain of known tissues inside fluid, skull and scalp."""
 
+from pathlib import Path
+
 import numpy as np
 from scipy.ndimage import gaussian_filter
 from scipy.special import expit
 
 from notears_pfl.geometry import centred_affine, grid_points
 
+ROOT = Path(__file__).parents[3]
 RADII_MM = np.array([62.0, 80.0, 60.0])
 CENTRE_MM = np.array([0.0, -18.0, 8.0])
 

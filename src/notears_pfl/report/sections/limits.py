@@ -33,6 +33,14 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         "Consecutive volumes of a scan are correlated. The fit counts each as a sample; the much "
         "smaller effective numbers of samples are given under Provenance.",
     )
+    included = findings.cohort.loc[findings.cohort["included"].astype(bool), "participant_id"]
+    if any(findings.reports.get(name, {}).get("n_censored") for name in included):
+        yield (
+            "Scrubbing leaves gaps",
+            "Volumes censored by scrubbing are missing from the series. Rows on either side of a "
+            "gap look less alike than neighbours are, so effective numbers of samples are somewhat "
+            "too large, and Granger's tests take the volume before a gap for the previous one.",
+        )
     yield (
         "What federation discloses",
         "Sites share weights, never samples. But one round of weights is enough for the centre to "

@@ -16,12 +16,21 @@ from notears_pfl.version import __version__
 # Turns keys of references into a citation, and records that they were cited.
 Cite = Callable[..., str]
 
-# Reference to cite for a preprocessing step if its sentence contains the given word.
+# References to cite for a preprocessing step if its sentence contains the given words.
+REGRESSORS = {
+    "Friston": "friston1996movement",
+    "squares of both": "satterthwaite2013improved",
+    "principal components": "behzadi2007compcor",
+    "CompCor": "behzadi2007compcor",
+    "ICA-AROMA": "pruim2015aroma",
+    "nilearn": "wang2024benchmark",
+}
 STEP_REFERENCES = {
-    "normalise": ("ICBM 2009a", "fonov2011atlases"),
-    "regress": ("Friston", "friston1996movement"),
-    "clean": ("Friston", "friston1996movement"),
-    "filter": ("DPARSF", "yan2010dparsf"),
+    "normalise": {"ICBM 2009a": "fonov2011atlases"},
+    "censor": {"censored": "power2014methods"},
+    "regress": REGRESSORS,
+    "clean": REGRESSORS,
+    "filter": {"DPARSF": "yan2010dparsf"},
 }
 SCALES = {
     "subject": "divided by one factor per subject (its root mean square over all regions)",
@@ -143,8 +152,9 @@ def _preprocessing(findings: Findings, cite: Cite) -> Iterator[str]:
         yield "The study started from preprocessed ROI time series; no images were processed."
         return
     for step, sentence in step_sentences(pd.DataFrame(ok)).items():
-        word, key = STEP_REFERENCES.get(step, ("", ""))
-        yield f"{sentence.rstrip('.')} {cite(key)}." if key and word in sentence else sentence
+        known = STEP_REFERENCES.get(step, {})
+        keys = dict.fromkeys(key for word, key in known.items() if word in sentence)
+        yield f"{sentence.rstrip('.')} {cite(*keys)}." if keys else sentence
 
 
 def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:

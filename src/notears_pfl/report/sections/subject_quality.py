@@ -19,6 +19,7 @@ from notears_pfl.report.page_parts import (
     SetAside,
     cell,
     link,
+    page_table,
 )
 from notears_pfl.report.sections.cohort_flow import draw_by_site, draw_limits, group_legend
 
@@ -57,6 +58,8 @@ CAPTIONS = {
         "subjects; dashed lines: limits of the study; crosses: excluded subjects.",
     ),
 }
+# Figures of cleaning, in the order of the table of degrees of freedom.
+FREEDOM = ("degrees_of_freedom_in_band", "degrees_of_freedom", "n_volumes", "n_censored")
 # An outlier is this many scaled median absolute deviations from its site's median; sites with
 # fewer subjects have no outliers.
 FAR, FEWEST = 3.0, 5
@@ -114,6 +117,7 @@ def quality_section(
         "Quality",
         {
             "limits_picture": pictures.get("quality_limits"),
+            "freedom": freedom_table(findings),
             "subjects": _table(findings, shown, flags),
             "n_outliers": int(any_flag.sum()),
             "n_cautioned": sum(bool(findings.cautions_on(name)) for name in findings.reports),
@@ -125,6 +129,42 @@ def quality_section(
             "set_aside": set_aside,
         },
     )
+
+
+def freedom_table(findings: Findings) -> PageTable | None:
+    """Degrees of freedom that cleaning cost and left, by site and group; None if not known."""
+    subjects = findings.cohort[["participant_id", "site", "group"]]
+    reports = [findings.reports.get(name, {}) for name in subjects["participant_id"]]
+    figures = [[report.get(key) for key in FREEDOM] for report in reports]
+    known = pd.DataFrame(figures, subjects.index, [*FREEDOM], dtype=float)
+    table = subjects.join(known).dropna(subset=[*FREEDOM])
+    if table.empty:
+        return None
+    band, left, kept, censored = (table[key] for key in FREEDOM)
+    table = table.assign(lost=1 - left / band, censored=censored / (kept + censored))
+    cells = table.groupby(["site", "group"], sort=False, observed=True)
+    frame = pd.DataFrame(
+        {
+            "n": cells.size(),
+            "band": cells["degrees_of_freedom_in_band"].median(),
+            "left": cells["degrees_of_freedom"].median(),
+            "least": cells["degrees_of_freedom"].min(),
+            "lost": cells["lost"].median(),
+            "censored": cells["censored"].median(),
+        }
+    ).reset_index()
+    needed = findings.config["preproc"]["clean"]["min_degrees_of_freedom"]
+    return page_table(
+        "freedom",
+        "Degrees of freedom of a series by site and group: what filtering alone would leave, and "
+        f"what is left after confounds and scrubbing (medians; at least {needed:g} needed)",
+        frame,
+        {
+            "site": "site", "group": "group", "n": "subjects", "band": "in the band",
+            "left": "left", "least": "fewest left", "lost": "lost", "censored": "volumes censored",
+        },
+        {"band": ".0f", "left": ".0f", "least": ".0f", "lost": ".0%", "censored": ".0%"},
+    )  # fmt: skip
 
 
 def _flags(findings: Findings, name: str) -> pd.Series:

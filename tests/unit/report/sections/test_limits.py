@@ -14,3 +14,12 @@ def test_limits_say_what_holds_for_this_study(findings):
     assert "A phantom" not in series
     assert "Preprocessing was done elsewhere" in series
     assert "permutation" in series["Draws overlap"]
+
+
+def test_gaps_of_scrubbing_are_a_limit_only_where_volumes_were_censored(findings):
+    def told():
+        return dict(limits_section(findings, compared=True).content["limits"])
+
+    assert "Scrubbing leaves gaps" not in told()
+    findings.reports[findings.cohort["participant_id"][0]]["n_censored"] = 3
+    assert "Granger" in told()["Scrubbing leaves gaps"]

@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from notears_pfl.acquisition import MOTION
-from notears_pfl.preproc.clean import FRISTON_24, CleanOptions, clean_methods
+from notears_pfl.preproc.clean import CleanOptions, clean_methods
 from notears_pfl.preproc.engines.ants import normalise as by_ants
 from notears_pfl.preproc.engines.spm import normalise as by_spm
 from notears_pfl.preproc.normalise import NormaliseOptions, normalise_sentence
+from notears_pfl.preproc.nuisance import ACOMPCOR, COMPONENTS, NILEARN, nuisance_regressors
+from notears_pfl.preproc.scrubbing import Scrub
 from notears_pfl.report.sections.methods_paragraph import (
     STEP_REFERENCES,
     methods_section,
@@ -17,10 +19,22 @@ from notears_pfl.report.sections.methods_paragraph import (
 
 from ..toy import toy_findings
 
+
+def cleaning(strategy, order="dparsf", **options):
+    """Give the sentences on cleaning with a named strategy."""
+    ten = [*COMPONENTS["csf"], *COMPONENTS["white_matter"]]
+    names = ["csf", "white_matter", "global_signal", *ten]
+    tables = (pd.DataFrame(0.0, range(9), columns) for columns in (list(MOTION), names))
+    section = {"strategy": strategy, "motion": "strategy", "tissues": "strategy", "columns": []}
+    chosen = {key: {"columns": ten, "censored": []} for key in (ACOMPCOR, *NILEARN)}
+    nuisance = nuisance_regressors(*tables, section, chosen)
+    return clean_methods(CleanOptions(order=order, **options), nuisance)
+
+
 STEPS = {
     "normalise": normalise_sentence(NormaliseOptions()),
-    **clean_methods(CleanOptions(order="dparsf"), list(FRISTON_24)),
-    **clean_methods(CleanOptions(order="simultaneous"), list(FRISTON_24)),
+    **cleaning("24P", scrub=Scrub(fd_mm=0.5)),
+    **cleaning("24P", "simultaneous"),
 }
 
 
@@ -46,7 +60,7 @@ def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works():
 def test_every_entry_of_the_bibliography_is_read_whole():
     works = references()
 
-    assert len(works) == 11
+    assert len(works) == 16
     for work in works.values():
         assert work.bibtex.count(" = ") == len(work.fields)
     assert works["yan2010dparsf"].short == "Yan and Zang 2010"
@@ -104,9 +118,46 @@ def test_a_sentence_that_ends_where_another_goes_on_stays_whole():
 
 @pytest.mark.parametrize("step", STEP_REFERENCES)
 def test_every_citation_belongs_to_a_step_that_exists_and_names_the_work(step):
-    word, _ = STEP_REFERENCES[step]
+    words = STEP_REFERENCES[step]
 
-    assert word in STEPS[step]
+    assert any(word in STEPS[step] for word in words)
+    assert set(words.values()) <= set(references())
+
+
+@pytest.mark.parametrize(
+    ("strategy", "cited"),
+    [
+        ("6P", ""),
+        ("24P", "(Friston et al. 1996)"),
+        ("36P", "(Satterthwaite et al. 2013)"),
+        ("acompcor", "(Behzadi et al. 2007)"),
+        ("compcor", "(Satterthwaite et al. 2013; Behzadi et al. 2007; Wang et al. 2024)"),
+        ("ica_aroma", "(Pruim et al. 2015; Wang et al. 2024)"),
+    ],
+)
+@pytest.mark.parametrize(("order", "step"), [("dparsf", "regress"), ("simultaneous", "clean")])
+def test_a_strategy_cites_its_own_works(strategy, cited, order, step):
+    sentence = cleaning(strategy, order)[step]
+
+    text = preprocessing({step: sentence})
+
+    assert text == (f"{sentence[:-1]} {cited}." if cited else sentence)
+
+
+def test_a_study_with_36p_and_scrubbing_tells_each_step_once_and_in_order():
+    text = preprocessing(cleaning("36P", scrub=Scrub(0.5, 1.5)))
+
+    assert text == (
+        "Volumes with a framewise displacement above 0.5 mm or a standardised DVARS above 1.5 were "
+        "censored (Power et al. 2014). Each series was regressed on 36 nuisance regressors (the "
+        "six head-motion parameters, their temporal derivatives, and the squares of both; the mean "
+        "signals of CSF, white matter and the whole brain (global signal), their temporal "
+        "derivatives, and the squares of both), a constant and a linear trend, fitted to the other "
+        "volumes, and the residuals were kept (Satterthwaite et al. 2013). Censored volumes were "
+        "replaced by linear interpolation for the filter. Residuals were band-pass filtered (0.01 "
+        "to 0.08 Hz) with the ideal filter of DPARSF (Yan and Zang 2010). Censored volumes were "
+        "then removed."
+    )
 
 
 def test_the_template_is_cited_where_it_was_used():
@@ -119,7 +170,7 @@ def test_the_template_is_cited_where_it_was_used():
 
 
 def test_six_parameters_of_motion_are_not_fristons():
-    text = preprocessing(clean_methods(CleanOptions(), list(MOTION)))
+    text = preprocessing(cleaning("6P"))
 
     assert "6 nuisance regressors (the six head-motion parameters)" in text
     assert "Friston" not in text

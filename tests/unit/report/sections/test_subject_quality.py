@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from notears_pfl.report.sections.subject_quality import outliers, quality_section
+from notears_pfl.report.sections.subject_quality import freedom_table, outliers, quality_section
 
 from ..toy import toy_findings
 
@@ -34,3 +34,24 @@ def test_an_outlier_is_far_on_the_worse_side_of_its_own_site():
     marked = outliers(cohort, "tsnr", worse=-1)
 
     assert marked.tolist() == [False] * 4 + [True] + [False] * 4
+
+
+def test_degrees_of_freedom_lost_and_left_are_told_by_site_and_group():
+    findings = toy_findings()
+    assert freedom_table(findings) is None
+    cohort, reports = findings.cohort, findings.reports
+    first = cohort.iloc[0]
+    cell = cohort[(cohort["site"] == first["site"]) & (cohort["group"] == first["group"])]
+    known = [name for name in cell["participant_id"] if reports[name]["status"] == "ok"]
+    for place, name in enumerate(known):
+        reports[name] |= {
+            "degrees_of_freedom_in_band": 80.0, "degrees_of_freedom": 60.0 - 10 * place,
+            "n_volumes": 180, "n_censored": 20,
+        }  # fmt: skip
+
+    (row,) = freedom_table(findings).rows
+
+    least = 60 - 10 * (len(known) - 1)
+    left = (60 + least) / 2
+    expected = [first["site"], first["group"], str(len(known)), "80", f"{left:.0f}", f"{least}"]
+    assert [cell.text for cell in row] == [*expected, f"{1 - left / 80:.0%}", "10%"]
