@@ -11,6 +11,7 @@ from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
 from notears_pfl.preproc.cautions import T1W_FIGURES, with_cautions
 from notears_pfl.preproc.engines.program import program_names
+from notears_pfl.preproc.normalise import normalised_space
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.run import (
     FUNCTIONAL_PROGRAMS,
@@ -47,10 +48,13 @@ with rule_log(snakemake.log[0]):
             names = program_names(params.preproc["engine"], FUNCTIONAL_PROGRAMS)
             figures = run.figures()
             methods = run_methods(run_options(params.preproc), smoothing, figures, names)
-            methods |= roi_methods(read_sidecar(paths.atlas)["name"])
+            space = normalised_space(anatomy["engines"]["normalise"])
+            described = read_sidecar(paths.atlas)
+            methods |= roi_methods(described["name"], described["space"], space)
             report = {
                 "status": "ok",
                 "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
+                "space": space,
                 "repetition_time": tr,
                 **figures,
                 **{name: anatomy[name] for name in T1W_FIGURES if name in anatomy},

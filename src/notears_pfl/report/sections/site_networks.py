@@ -32,8 +32,8 @@ CAPTIONS = {
         "only. The regions with the most arrows are named.",
     ),
     "network_circle": Caption(
-        "Arrows between regions on a circle, ordered by lobe, left hemisphere on the left: {whose}",
-        "Network of {whose}{n}: regions by lobe, each hemisphere on its own side. Grey names: "
+        "Arrows between regions on a circle, ordered by lobe or network, left hemisphere on the left: {whose}",
+        "Network of {whose}{n}: regions by lobe or network, each hemisphere on its own side. Grey names: "
         "regions without a connection.",
     ),
     "network_matrix": Caption(
@@ -42,7 +42,7 @@ CAPTIONS = {
     ),
     "overlap": Caption(
         "Connections found at all sites, {patients} left and {controls} right, on a circle by "
-        "lobe and on a glass brain",
+        "lobe or network and on a glass brain",
         "Connections found at all {n_sites} sites{n}, {patients} and {controls} side by side. "
         "Vermilion: in this group only, and different between groups (q ≤ 0.05); orange: in this "
         "group only, but no more different than chance allows; grey: in both groups.",
