@@ -48,9 +48,7 @@ def regions(n: int) -> pd.DataFrame:
             name = f"{side}.{NETWORKS[network]}.{number}"
             rows.append((name, f"{side} {NETWORKS[network]} {number}", NETWORKS[network],
                          round(sign * x, 1), round(y, 1), round(z, 1), True))  # fmt: skip
-    table = pd.DataFrame(
-        rows, columns=["abbreviation", "name", "lobe", "x", "y", "z", "selected"]
-    )
+    table = pd.DataFrame(rows, columns=["abbreviation", "name", "lobe", "x", "y", "z", "selected"])
     table.insert(0, "index", range(1, len(table) + 1))
     return table
 
@@ -91,9 +89,12 @@ def write_study(folder: Path, d: int) -> None:
         "source": {
             "kind": "timeseries", "participants": "participants.tsv", "series": "series.npz",
         },
-        "rois": {"table": "config/regions.tsv", "n_selected": d},
+        "rois": {"table": "config/regions.tsv", "name": f"Made{d}", "n_selected": d},
         "evidence": {"quick": FEW_DRAWS},
-        "comparison": {"n_draws": 2, "baselines": ["granger"], "permutations": 999},
+        "comparison": {
+            "n_draws": 2, "baselines": ["granger"], "granger": {"kind": "pairwise"},
+            "permutations": 999, "connections": "config/published/none.tsv",
+        },
     }  # fmt: skip
     (folder / "study.yaml").write_text(yaml.safe_dump(settings))
 

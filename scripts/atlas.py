@@ -17,7 +17,5 @@ with rule_log(snakemake.log[0]):
             params.description["family"], params.codes,
         )  # fmt: skip
     write_image(labels, atlas.affine, snakemake.output.labels)
-    description = describe_atlas(
-        params.atlas, params.description, params.rois, offsets_mm, sha256
-    )
+    description = describe_atlas(params.atlas, params.description, params.rois, offsets_mm, sha256)
     write_json(description, snakemake.output.report)

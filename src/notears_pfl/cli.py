@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     simulate.add_argument("out", type=Path, help="folder for the results")
 
-    atlas = commands.add_parser("atlas", help="write the image and the table of regions of an atlas")
+    atlas = commands.add_parser(
+        "atlas", help="write the image and the table of regions of an atlas"
+    )
     atlas.add_argument("name", help=f"{', '.join(READY)}; any other name with --image and --labels")
     atlas.add_argument("folder", type=Path, help="folder for NAME.nii.gz and NAME.tsv")
     atlas.add_argument("--image", type=Path, help="labelled image, instead of a download")

@@ -25,7 +25,9 @@ KNOWN_FILES = {
         "aal.nii.gz of MRIcron, as in Debian's mricron-data 1.2.20211006"
     )
 }
-AAL_REMEDY = "Give the AAL of 116 regions in MNI space, such as aal.nii.gz of MRIcron (mricron-data)"
+AAL_REMEDY = (
+    "Give the AAL of 116 regions in MNI space, such as aal.nii.gz of MRIcron (mricron-data)"
+)
 REMEDY = "Take the image and the table of the same atlas (rois.atlas, rois.table)"
 
 
@@ -161,10 +163,11 @@ def _check_codes(present: set[int], names: Mapping[int, str], has_codes: bool) -
     """Refuse an image in which codes of the table are missing, or that has others."""
     missing = [f"{code} ({name})" for code, name in names.items() if code not in present]
     extra = [str(code) for code in sorted(present - set(names))]
-    found = [
-        *([f"{len(missing)} codes of the ROI table are missing: {_listed(missing)}"] * bool(missing)),
-        *([f"{len(extra)} codes are not in the table: {_listed(extra)}"] * bool(extra)),
-    ]
+    found = []
+    if missing:
+        found.append(f"{len(missing)} codes of the ROI table are missing: {_listed(missing)}")
+    if extra:
+        found.append(f"{len(extra)} codes are not in the table: {_listed(extra)}")
     if found:
         column = "column code" if has_codes else "it has no column code, so 1, 2, … were expected"
         msg = (

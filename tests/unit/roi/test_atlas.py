@@ -82,9 +82,7 @@ def test_the_surrogate_may_lie_off_its_coordinates():
 def test_codes_of_aal_are_mapped_by_the_table_whatever_their_order():
     shuffled = [9170, 2001, 2002]
 
-    labels, _ = order_regions(
-        parcellation(shuffled), AFFINE, NAMES, COORDINATES, "AAL", shuffled
-    )
+    labels, _ = order_regions(parcellation(shuffled), AFFINE, NAMES, COORDINATES, "AAL", shuffled)
 
     np.testing.assert_array_equal(labels, parcellation((1, 2, 3)))
 
@@ -93,9 +91,7 @@ def test_codes_that_are_not_aals_are_refused():
     with pytest.raises(
         SignalError, match=r"Labels \[4\] of the image are neither 1 to 3 nor AAL's"
     ):
-        order_regions(
-            parcellation((2001, 2002, 4)), AFFINE, NAMES, COORDINATES, "AAL", AAL_CODES
-        )
+        order_regions(parcellation((2001, 2002, 4)), AFFINE, NAMES, COORDINATES, "AAL", AAL_CODES)
 
 
 def test_an_atlas_with_left_and_right_swapped_is_recognised():

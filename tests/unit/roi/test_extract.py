@@ -67,10 +67,12 @@ def test_the_methods_name_the_atlas_and_warn_where_it_is_in_another_space_or_in_
 
     assert list(same) == ["roi"]
     assert "each region (the X atlas, from x.nii)." in same["roi"]
-    assert "drawn on the Colin27 brain (MNIColin27) and was not registered to MNI152NLin6Asym" in (
-        aal["space"]
+    assert (
+        "drawn on the Colin27 brain (MNIColin27) and was not registered to MNI152NLin6Asym"
+        in (aal["space"])
     )
-    assert "drawn in the space MNI152NLin6Asym and was not registered to MNI152NLin2009aSym" in (
-        other["space"]
+    assert (
+        "drawn in the space MNI152NLin6Asym and was not registered to MNI152NLin2009aSym"
+        in (other["space"])
     )
     assert "the space MNI152NLin2009aSym; that of the atlas was not stated" in unknown["space"]

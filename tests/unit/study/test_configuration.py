@@ -202,7 +202,9 @@ def test_images_are_never_read_with_aal_for_the_table_of_another_atlas(config, t
         read_tables(config, SCHEMAS, "config.yaml")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "config/atlases").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config/atlases").glob("*.yaml")), ids=lambda p: p.stem
+)
 def test_the_ready_configurations_name_their_atlas_and_know_their_references(config, path):
     ready = yaml.safe_load(path.read_text())
     merged = config["rois"] | ready["rois"]
