@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/atlas_cost.py FOLDER [--regions 400] [--cores 1]
 
-FOLDER is made; it must not exist. The study starts from ROI series: five sites, six patients and six
-controls at each, 200 volumes, from linear models on sparse acyclic networks in which 20 of the edges
-differ between the groups. Regions are points on two half ellipsoids, in seven networks. The whole
-workflow runs on it, with few draws in the evidence and in the comparison.
+FOLDER is made; it must not exist. The study starts from ROI series: five sites, six patients and
+six controls at each, 200 volumes, from linear models on sparse acyclic networks in which 20 of the
+edges differ between the groups. Regions are points on two half ellipsoids, in seven networks. The
+whole workflow runs on it, with few draws in the evidence and in the comparison.
 """
 
 import argparse

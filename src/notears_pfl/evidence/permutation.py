@@ -36,8 +36,8 @@ from notears_pfl.evidence.significance import (
 )
 from notears_pfl.seeds import stream
 
-# Labellings whose regressions are solved together: at most so many, with so many values in the moments
-# of all of them (64 MB).
+# Labellings whose regressions are solved together: at most so many, with at most so many values in
+# the moments of all of them (64 MB).
 BATCH, MOST_VALUES = 100, 2**23
 
 

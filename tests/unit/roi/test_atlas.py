@@ -128,8 +128,12 @@ def test_an_image_of_other_values_is_not_an_atlas():
 def test_codes_missing_from_the_image_of_another_atlas_are_listed_and_it_is_not_called_aal():
     codes = [11, 12, 14]
 
-    with pytest.raises(SignalError, match=r"table 3 \(column code\)\. 1 codes of the ROI table "
-                       r"are missing: 14 \(Vermis10\); 1 codes are not in the table: 13") as refused:  # fmt: skip
+    said = (
+        r"table 3 \(column code\)\. 1 codes of the ROI table are missing: 14 \(Vermis10\); "
+        r"1 codes are not in the table: 13"
+    )
+
+    with pytest.raises(SignalError, match=said) as refused:
         order_regions(parcellation((11, 12, 13)), AFFINE, NAMES, COORDINATES, "other", codes)
     assert "AAL" not in str(refused.value)
 
@@ -151,7 +155,7 @@ def test_regions_of_another_atlas_may_lie_ten_millimetres_off_and_no_farther():
     far = np.add(COORDINATES, [[0, 0, 0], [0, 11, 0], [0, 0, 0]]).tolist()
 
     order_regions(parcellation((1, 2, 3)), AFFINE, NAMES, shifted, "other")
-    with pytest.raises(SignalError, match="1 of 3 regions are not where .*: PreCG.R 11 mm") as no:
+    with pytest.raises(SignalError, match=r"1 of 3 regions are not where .*: PreCG\.R 11 mm") as no:
         order_regions(parcellation((1, 2, 3)), AFFINE, NAMES, far, "other")
     assert "AAL" not in str(no.value)
 

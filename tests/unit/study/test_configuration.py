@@ -209,11 +209,13 @@ def test_the_ready_configurations_name_their_atlas_and_know_their_references(con
     ready = yaml.safe_load(path.read_text())
     merged = config["rois"] | ready["rois"]
 
+    compared = config["comparison"] | ready["comparison"]
+    compared["granger"] = config["comparison"]["granger"] | compared["granger"]
+
     found = problems(
-        config | {"rois": merged, "comparison": config["comparison"] | ready["comparison"]
-                  | {"granger": config["comparison"]["granger"] | ready["comparison"].get("granger", {})}},
+        config | {"rois": merged, "comparison": compared},
         read_schema(SCHEMAS / "config.schema.yaml"),
-    )  # fmt: skip
+    )
 
     assert found == []
     assert merged["name"] == path.stem

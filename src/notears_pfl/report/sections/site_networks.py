@@ -35,7 +35,8 @@ CAPTIONS = {
         "only. The regions with the most arrows are named.",
     ),
     "network_circle": Caption(
-        "Arrows between regions on a circle, ordered by lobe or network, left hemisphere on the left: {whose}",
+        "Arrows between regions on a circle, ordered by lobe or network, left hemisphere on the "
+        "left: {whose}",
         "Network of {whose}{n}: regions by lobe or network, each hemisphere on its own side. Grey "
         "names: regions without a connection. Where there is no room for all names, those of the "
         "regions with the most arrows.",
