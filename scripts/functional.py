@@ -11,10 +11,10 @@ from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import write_table
 from notears_pfl.preproc.cautions import T1W_FIGURES, with_cautions
 from notears_pfl.preproc.engines.program import program_names
-from notears_pfl.preproc.normalise import normalised_space
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.run import (
     FUNCTIONAL_PROGRAMS,
+    normalised_space,
     preprocess_run,
     read_tissues,
     run_methods,

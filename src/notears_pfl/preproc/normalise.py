@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from notears_pfl.geometry import SPM_SPACE, TEMPLATE_SPACE, Floats
+from notears_pfl.geometry import Floats
 from notears_pfl.preproc.greedy import Registration
 from notears_pfl.preproc.resample import (
     Grid,
@@ -115,11 +115,6 @@ def _in_brain(normalisation: Normalisation, template: BrainTemplate) -> NDArray[
     """Tell which voxels of the normalisation's grid lie in the template's brain, in C order."""
     points = normalisation.grid.points()
     return sample_volume(template.brain.astype(float), template.affine, points, order=1) > 0.5
-
-
-def normalised_space(program: str) -> str:
-    """Space in which T1w images are once ``preproc.engine.normalise`` has normalised them."""
-    return SPM_SPACE if program == "spm" else TEMPLATE_SPACE
 
 
 def normalise_sentence(options: NormaliseOptions, program: str | None = None) -> str:

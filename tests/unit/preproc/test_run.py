@@ -21,6 +21,7 @@ from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, Normalisation
 from notears_pfl.preproc.run import (
     RunOptions,
+    normalised_space,
     preprocess_run,
     preprocess_volumes,
     run_methods,
@@ -292,3 +293,8 @@ def test_the_methods_credit_a_program_only_with_what_it_did(options, reference_t
     assert told["realign"].startswith("Head motion was estimated on")
     assert f"{basis} by MCFLIRT of FSL." in told["realign"]
     assert told["coregister"].endswith("to the T1w image's tissues by ANTs.")
+
+
+def test_images_are_in_the_space_of_the_template_or_in_that_of_spms_own_maps():
+    assert normalised_space("own") == normalised_space("ants") == "MNI152NLin2009aSym"
+    assert normalised_space("spm") == "IXI549Space"
