@@ -86,7 +86,9 @@ class Atlas:
 
     @property
     def codes(self) -> list[int]:
-        """Codes of the regions in the image, if the table has them."""
+        """Codes of the regions in the image, if the table has them; the surrogate counts from 1."""
+        if self.description.family == "surrogate":
+            return []
         return self.column("code") or self.column(AAL_COLUMN)
 
     def column(self, name: str) -> list[Any]:
