@@ -13,8 +13,9 @@ with rule_log(snakemake.log[0]):
     with naming(path):
         check_digest(sha256, params.sha256)
         labels, offsets_mm = order_regions(
-            atlas.data, atlas.affine, params.rois, params.coordinates, params.atlas, params.codes
-        )
+            atlas.data, atlas.affine, params.rois, params.coordinates,
+            params.description["family"], params.codes,
+        )  # fmt: skip
     write_image(labels, atlas.affine, snakemake.output.labels)
-    description = describe_atlas(params.atlas, params.rois, offsets_mm, sha256)
+    description = describe_atlas(params.atlas, params.description, params.rois, offsets_mm, sha256)
     write_json(description, snakemake.output.report)

@@ -43,7 +43,8 @@ with rule_log(snakemake.log[0]):
             write_table(run.motion, output.motion, index=False)
             write_table(run.all_confounds(), output.confounds, index=False)
             methods = fmriprep_methods(params.space, dropped, smoothing, run.figures()["voxel_mm"])
-            methods |= roi_methods(read_sidecar(paths.atlas)["name"], params.space)
+            described = read_sidecar(paths.atlas)
+            methods |= roi_methods(described["name"], described["space"], params.space)
             report = {
                 "status": "ok",
                 "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],

@@ -15,6 +15,7 @@ from notears_pfl.preproc.nuisance import ACOMPCOR, COMPONENTS
 from notears_pfl.preproc.pictures import coregistration_slices
 from notears_pfl.preproc.run import (
     FUNCTIONAL_PROGRAMS,
+    normalised_space,
     preprocess_run,
     read_tissues,
     run_methods,
@@ -48,10 +49,13 @@ with rule_log(snakemake.log[0]):
             names = program_names(params.preproc["engine"], FUNCTIONAL_PROGRAMS)
             figures = run.figures()
             methods = run_methods(run_options(params.preproc), smoothing, figures, names)
-            methods |= roi_methods(read_sidecar(paths.atlas)["name"])
+            space = normalised_space(anatomy["engines"]["normalise"])
+            described = read_sidecar(paths.atlas)
+            methods |= roi_methods(described["name"], described["space"], space)
             report = {
                 "status": "ok",
                 "sources": [paths.bold, *paths.sidecar, paths.xfm, paths.labels],
+                "space": space,
                 "repetition_time": tr,
                 **figures,
                 "confounds": {ACOMPCOR: {"columns": sum(COMPONENTS.values(), ())}},

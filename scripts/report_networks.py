@@ -3,14 +3,14 @@
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import read_sidecar
-from notears_pfl.io.tables import read_table
+from notears_pfl.io.tables import read_regions, read_table
 from notears_pfl.report.figure_style import save_figure
 from notears_pfl.report.findings import selected_rois
 from notears_pfl.report.sections.site_networks import network_figures, site_specific_figure
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
-    group, rois = snakemake.wildcards.group, selected_rois(read_table(inputs.rois))
+    group, rois = snakemake.wildcards.group, selected_rois(read_regions(inputs.rois))
     networks = read_networks(inputs.networks, [(group, site) for site in params.sites])
     for k, (site, sidecar) in enumerate(zip(params.sites, inputs.sidecars, strict=True)):
         n_subjects = read_sidecar(sidecar)["Subjects"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from notears_pfl.command.workflow import require_workflow
+from notears_pfl.command.workflow import READY_ATLASES, require_workflow
 from notears_pfl.errors import PflError
 
 # Exit code of a command interrupted by its user, as in a shell.
@@ -21,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="notears-pfl", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_study(commands)
+    _add_atlas(commands)
     _add_federated(commands)
 
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -120,6 +121,28 @@ def _add_federated(commands: Any) -> None:
     )
     simulate.add_argument("out", type=Path, help="folder for the results")
     federated.set_defaults(run=_federated)
+
+
+def _add_atlas(commands: Any) -> None:
+    atlas = commands.add_parser(
+        "atlas", help="write the image and the table of regions of an atlas"
+    )
+    atlas.add_argument(
+        "name", help=f"{', '.join(READY_ATLASES)}; any other with --image and --labels"
+    )
+    atlas.add_argument("folder", type=Path, help="folder for NAME.nii.gz and NAME.tsv")
+    atlas.add_argument("--image", type=Path, help="labelled image, instead of a download")
+    atlas.add_argument(
+        "--labels", type=Path, help="TSV with its labels: index, name, and network or lobe if known"
+    )
+    atlas.set_defaults(run=_write_atlas)
+
+
+def _write_atlas(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.atlas import write_atlas
+
+    return write_atlas(options.name, options.folder, options.image, options.labels)
 
 
 def _federated(options: argparse.Namespace) -> int:

@@ -6,6 +6,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating]
 # Full width at half maximum of a Gaussian of standard deviation one.
 FWHM_PER_SIGMA = float(np.sqrt(8 * np.log(2)))
+# TemplateFlow's name of the template that nilearn ships, to which T1w images are normalised.
+# nilearn's documentation calls it asymmetric; its files are the symmetric release and mirror images
+# of themselves.
+TEMPLATE_SPACE = "MNI152NLin2009aSym"
+# The space that SPM's own tissue probability maps define, as BIDS names it.
+SPM_SPACE = "IXI549Space"
 
 
 def rigid_matrix(parameters: np.ndarray) -> np.ndarray:

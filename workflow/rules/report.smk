@@ -450,6 +450,7 @@ rule report_index:
         "../../envs/report.yaml"
     params:
         config=config,
+        atlas=PLAN.atlas.record,
         groups=PLAN.tables.groups,
         sites=PLAN.sites,
         participants=PLAN.participants,

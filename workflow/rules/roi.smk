@@ -1,4 +1,4 @@
-# The phantom has its own surrogate regions; real images use AAL, from a file or downloaded.
+# The phantom has its own surrogate regions; real images use AAL, downloaded, or any atlas from a file.
 ATLAS_IMAGE = {
     "surrogate": "results/phantom/template/tpl-MNI152_seg-surrogate_dseg.nii.gz",
     "nilearn": "results/roi/AAL.nii",
@@ -44,7 +44,8 @@ rule atlas:
     params:
         atlas=PLAN.atlas.origin,
         sha256=config["rois"].get("atlas_sha256"),
-        codes=PLAN.atlas.column("aal_code"),
+        description=PLAN.atlas.record,
+        codes=PLAN.atlas.codes,
         rois=PLAN.atlas.rois,
         coordinates=PLAN.atlas.coordinates,
         code=code_of("atlas"),

@@ -54,6 +54,7 @@ def check_published(published: pd.DataFrame, rois: Sequence[str], name: str) -> 
         if unknown:
             msg = (
                 f"{name} row {row}: {' and '.join(unknown)} not among the {len(rois)} selected "
-                "regions. Select it in the ROI table, or remove the row."
+                "regions. Select it in the ROI table, or remove the row; with another atlas than "
+                "AAL, set comparison.connections to config/published/none.tsv."
             )
             raise TableError(msg)

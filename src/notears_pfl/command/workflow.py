@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[3]
 SNAKEFILE, RULES, SCHEMAS = ROOT / "Snakefile", ROOT / "workflow/rules", ROOT / "workflow/schemas"
 DEFAULTS = Path("config/config.yaml")
 REPORT = Path("results/report/index.html")
+# Atlases with a configuration in config/atlases.
+READY_ATLASES = ("AAL3", "Schaefer100", "Schaefer200", "Schaefer400", "Power264")
 # Exit code of a command that was called with wrong options.
 USAGE = 2
 

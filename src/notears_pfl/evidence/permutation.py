@@ -36,8 +36,9 @@ from notears_pfl.evidence.significance import (
 )
 from notears_pfl.seeds import stream
 
-# Labellings whose regressions are solved together.
-BATCH = 100
+# Labellings whose regressions are solved together: at most so many, with at most so many values in
+# the moments of all of them (64 MB).
+BATCH, MOST_VALUES = 100, 2**23
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,9 @@ def contrast_draws(
     """
     rng = stream(seed, "evidence", "permutation of weights")
     differences, statistics = [], []
-    for first in range(0, n_permutations + 1, BATCH):
-        size = min(BATCH, n_permutations + 1 - first)
+    batch = max(1, min(BATCH, MOST_VALUES // (moments.n_sites * moments.S[0].size)))
+    for first in range(0, n_permutations + 1, batch):
+        size = min(batch, n_permutations + 1 - first)
         drawn = [permuted(labels.patients, labels.blocks, rng) for _ in range(size)]
         if first == 0:
             drawn[0] = labels.patients

@@ -85,6 +85,31 @@ def read_confounds(path: str | Path, numbers: Sequence[str]) -> pd.DataFrame:
     return table
 
 
+def read_regions(path: str | Path) -> pd.DataFrame:
+    """Read a table of regions that was checked, and complete it."""
+    return completed_regions(read_table(path), path)
+
+
+def completed_regions(table: pd.DataFrame, path: str | Path) -> pd.DataFrame:
+    """Fill in what a table of regions may leave out: numbers, names, lobes, which are selected.
+
+    A column ``network`` stands in for ``lobe``.
+    """
+    if "lobe" not in table and "network" not in table:
+        msg = (
+            f"{path}: a column 'lobe' or 'network' is needed: reports sort and colour regions by "
+            "it. Add one; where there is neither, write left and right."
+        )
+        raise TableError(msg)
+    known = {
+        "index": range(1, len(table) + 1),
+        "name": table["abbreviation"],
+        "lobe": table.get("network"),
+        "selected": True,
+    }
+    return table.assign(**{name: cells for name, cells in known.items() if name not in table})
+
+
 def read_cells(path: str | Path) -> pd.DataFrame:
     """Read a TSV as it is written, every cell as text."""
     return _parsed(table_text(path), path, dtype=str, keep_default_na=False)

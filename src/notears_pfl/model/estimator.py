@@ -126,7 +126,8 @@ class NotearsPFL:
     moments_, effective_samples_ : ndarrays of shape (K, d, d) and (K,)
         Second moments of the sites, and how many independent samples these are worth.
     doubts_ : list of str
-        What makes the result doubtful: the path, loud sites, ROIs of different scales, the edge of a grid.
+        What makes the result doubtful: the path, loud sites, ROIs of different scales, the edge of
+        a grid.
     n_features_in_, feature_names_in_ : int, ndarray of shape (d,)
         Number of ROIs, and the names of the samples' columns where these have names.
     """

@@ -29,7 +29,8 @@ Phantom cohort
 ==============
 Every image in this dataset was computed; no person was scanned. Brains are the MNI152 template,
 deformed; skull, scalp, face and neck are drawn around them. The regions that carry signal are a
-surrogate parcellation grown from the AAL regions' published MNI coordinates: they are not AAL.
+surrogate parcellation grown from the MNI coordinates of an atlas's regions (AAL's unless another
+table was given): they are not that atlas.
 Age, sex and BDI are random numbers. The true networks, movement, ROI series and deformations lie
 beside this dataset, in ../phantom/truth.
 """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_erosion
 
 from notears_pfl.errors import SignalError
-from notears_pfl.geometry import Floats, transform
+from notears_pfl.geometry import SPM_SPACE, TEMPLATE_SPACE, Floats, transform
 from notears_pfl.io.failures import naming
 from notears_pfl.io.images import read_image
 from notears_pfl.io.sidecars import check_header, read_timing
@@ -317,6 +317,11 @@ def read_tissues(path: str | Path) -> tuple[Floats, Grid]:
     n_x, n_y, n_z, _ = image.data.shape
     shares = np.moveaxis(image.data, -1, 0) / np.float32(255)
     return shares, Grid((n_x, n_y, n_z), image.affine)
+
+
+def normalised_space(program: str) -> str:
+    """Space that the program of ``preproc.engine.normalise`` brings images to."""
+    return SPM_SPACE if program == "spm" else TEMPLATE_SPACE
 
 
 def run_methods(

@@ -38,6 +38,8 @@ class Findings:
         Record of each participant's series.
     config : mapping
         The settings of the study.
+    atlas : mapping
+        Description of the atlas: ``family``, ``name``, ``title``, ``citation`` and ``space``.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class Findings:
     sidecars: Mapping[tuple[str, str], Mapping[str, Any]]
     reports: Mapping[str, Mapping[str, Any]]
     config: Mapping[str, Any]
+    atlas: Mapping[str, str]
     true_networks: Networks = field(default_factory=dict)
 
     @property
@@ -65,8 +68,13 @@ class Findings:
 
     @property
     def has_surrogate_atlas(self) -> bool:
-        """Whether the regions were grown around AAL coordinates instead of taken from the atlas."""
-        return self.kind == "phantom" and self.config["rois"]["atlas"] in ("auto", "surrogate")
+        """Whether the regions were grown around coordinates instead of taken from the atlas."""
+        return self.atlas["family"] == "surrogate"
+
+    @property
+    def class_of_regions(self) -> str:
+        """What the classes of the regions are: ``lobe``, or ``network`` if the table says so."""
+        return "network" if "network" in self.rois else "lobe"
 
     def cautions_on(self, participant: str) -> list[str]:
         """Cautions about a subject; none for subjects without a report."""

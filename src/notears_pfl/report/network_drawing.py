@@ -29,6 +29,10 @@ LETTER, LINE = 0.045, 0.09
 # of the arrows' ends, the ring of lobes and the names.
 GAP_DEG = 6.0
 RADIUS, RING, NAMES = 1.0, 1.07, 1.10
+# Names nearer to each other than this would overlap, in degrees; a letter takes this much radius.
+BETWEEN_NAMES_DEG, NAME_LETTER = 2.1, 0.027
+# With more arrows than this, all are drawn thinner.
+MANY_ARROWS = 200
 SIGNS = [
     Line2D([], [], color=INK, label="positive weight"),
     Line2D([], [], color=VERMILION, linestyle="--", label="negative weight"),
@@ -149,21 +153,48 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
                 facecolor=colours[rois["lobe"][str(name)]], linewidth=0,
             )
         )  # fmt: skip
-        _write_name(axis, str(name), angle, name in connected)
+    for name in named_on_circle(angles, arrows):
+        _write_name(axis, name, angles[name], name in connected)
+    thin = _thinness(arrows)
     for arrow in arrows:
         axis.add_patch(
             FancyArrowPatch(
                 path=_bow(angles[arrow.start], angles[arrow.end]), arrowstyle="-|>",
-                mutation_scale=8, linewidth=arrow.width, color=arrow.colour,
+                mutation_scale=8 * thin, linewidth=arrow.width * thin, color=arrow.colour,
                 linestyle=(0, (4, 2)) if arrow.dashed else "-", shrinkA=0, shrinkB=0,
             )
         )  # fmt: skip
-    axis.text(-1.2, 1.2, "L", fontsize=10, ha="center", va="center")
-    axis.text(1.2, 1.2, "R", fontsize=10, ha="center", va="center")
-    axis.set_xlim(-1.42, 1.42)
-    axis.set_ylim(-1.36, 1.36)
+    # Room for the longest name.
+    reach = NAMES + NAME_LETTER * max(map(len, map(str, rois.index)), default=0)
+    across, up = max(1.42, reach), max(1.36, reach)
+    for side, sign in (("L", -1), ("R", 1)):
+        axis.text(0.845 * sign * across, 0.882 * up, side, fontsize=10, ha="center", va="center")
+    axis.set_xlim(-across, across)
+    axis.set_ylim(-up, up)
     axis.set_aspect("equal")
     axis.set_axis_off()
+
+
+def named_on_circle(angles: pd.Series, arrows: Sequence[Arrow]) -> list[str]:
+    """Regions to name: all, or those with the most arrows where not all names have room.
+
+    ``angles`` of the regions, in degrees, are indexed by abbreviation.
+    """
+    placed = np.sort(angles.to_numpy())
+    if len(placed) < 2 or np.diff(placed).min() >= BETWEEN_NAMES_DEG:
+        return [str(name) for name in angles.index]
+    ends = pd.Series([end for arrow in arrows for end in (arrow.start, arrow.end)], dtype=object)
+    named: list[str] = []
+    for name in ends.value_counts().index:
+        apart = np.abs((angles[named] - angles[name] + 180) % 360 - 180)
+        if (apart >= BETWEEN_NAMES_DEG).all():
+            named.append(str(name))
+    return named
+
+
+def _thinness(arrows: Sequence[Arrow]) -> float:
+    """Factor for the width of arrows."""
+    return min(1.0, float(np.sqrt(MANY_ARROWS / max(len(arrows), 1))))
 
 
 def lobe_handles(rois: pd.DataFrame) -> list[Patch]:
@@ -184,13 +215,14 @@ def _on_side(rois: pd.DataFrame, view: str) -> np.ndarray:
 def _draw_arrows(
     axis: Axes, arrows: Sequence[Arrow], places: Mapping[str, np.ndarray]
 ) -> None:  # fmt: skip
+    thin = _thinness(arrows)
     for arrow in arrows:
         if arrow.start in places and arrow.end in places:
             axis.add_patch(
                 FancyArrowPatch(
                     tuple(places[arrow.start]), tuple(places[arrow.end]),
-                    connectionstyle="arc3,rad=0.15", arrowstyle="-|>", mutation_scale=7,
-                    shrinkA=1.5, shrinkB=2.5, linewidth=arrow.width, color=arrow.colour,
+                    connectionstyle="arc3,rad=0.15", arrowstyle="-|>", mutation_scale=7 * thin,
+                    shrinkA=1.5, shrinkB=2.5, linewidth=arrow.width * thin, color=arrow.colour,
                     linestyle=(0, (4, 2)) if arrow.dashed else "-", zorder=10,
                 )
             )  # fmt: skip

@@ -14,7 +14,7 @@ from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
 from notears_pfl.io.sidecars import read_sidecar
-from notears_pfl.io.tables import read_table
+from notears_pfl.io.tables import read_regions, read_table
 from notears_pfl.report.contact_sheet import read_set_aside
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import embed_picture, index_page
@@ -107,7 +107,7 @@ def read_findings(inputs: Any, params: Any) -> Findings:
         kind=params.config["source"]["kind"],
         groups=tuple(params.groups),
         sites=list(params.sites),
-        rois=selected_rois(read_table(params.config["rois"]["table"])),
+        rois=selected_rois(read_regions(params.config["rois"]["table"])),
         tables={name: read_table(inputs[name]) for name in names},
         networks=read_networks(inputs.networks, group_sites),
         other_scale=read_networks(inputs.other_scale, group_sites),
@@ -115,6 +115,7 @@ def read_findings(inputs: Any, params: Any) -> Findings:
         sidecars={key: sidecars[key] for key in group_sites},
         reports={name: read_sidecar(path) for name, path in reports.items()},
         config=json.loads(json.dumps(params.config)),
+        atlas=params.atlas,
         true_networks=(
             read_networks(inputs.true_networks, group_sites) if inputs.get("true_networks") else {}
         ),

@@ -304,7 +304,7 @@ def carpet_figure(carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: f
             side.imshow(strip[:, None, :], aspect="auto", extent=(0, 1, len(order), 0))
             side.set_xticks([])
             side.set_yticks([])
-            side.set_ylabel(f"{len(order)} regions by lobe")
+            side.set_ylabel(f"{len(order)} regions by lobe or network")
             axis.set_yticks([])
             axis.set_title(title, fontsize=9)
         grid[-1, 1].set_xlabel("time, s")

@@ -13,10 +13,10 @@ from notears_pfl.geometry import transform
 
 Integers = NDArray[np.integer]
 
-# Largest distance of a region's centre from its coordinate in the table, mm. The coordinates are
-# AAL's own; the surrogate's regions end halfway between coordinates and at the brain mask.
-FARTHEST_MM = {"surrogate": 15.0}
-FARTHEST_AAL_MM = 3.0
+# Largest distance of a region's centre from its coordinate in the table, mm. AAL's coordinates are
+# its own centres; the surrogate's regions end halfway between coordinates and at the brain mask;
+# the published coordinates of other atlases may be the peaks or seeds of their regions.
+FARTHEST_MM = {"AAL": 3.0, "surrogate": 15.0, "other": 10.0}
 # Other atlases called AAL, by their number of regions.
 RELATIVES = {90: "AAL without the cerebellum", 120: "AAL2", 166: "AAL3", 170: "AAL3"}
 # SHA-256 of files that are known to be AAL.
@@ -25,7 +25,10 @@ KNOWN_FILES = {
         "aal.nii.gz of MRIcron, as in Debian's mricron-data 1.2.20211006"
     )
 }
-REMEDY = "Give the AAL of 116 regions in MNI space, such as aal.nii.gz of MRIcron (mricron-data)"
+AAL_REMEDY = (
+    "Give the AAL of 116 regions in MNI space, such as aal.nii.gz of MRIcron (mricron-data)"
+)
+REMEDY = "Take the image and the table of the same atlas (rois.atlas, rois.table)"
 
 
 def fetch_aal(folder: str | Path | None = None) -> tuple[Path, dict[int, str]]:
@@ -57,8 +60,8 @@ def order_regions(
     affine: np.ndarray,
     names: Sequence[str],
     coordinates: Any,
-    atlas: str,
-    aal_codes: Sequence[int] = (),
+    family: str,
+    codes: Sequence[int] = (),
 ) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
     """Renumber the regions from 1, in the order of the ROI table.
 
@@ -69,8 +72,10 @@ def order_regions(
     ----------
     labels : ndarray of shape (x, y, z)
         Region codes, 0 outside.
-    names, coordinates, aal_codes
-        Columns of the ROI table.
+    names, coordinates, codes
+        Columns of the ROI table; without codes, they are 1, 2, …
+    family : str
+        ``AAL``, ``surrogate`` or ``other``.
 
     Returns
     -------
@@ -78,14 +83,15 @@ def order_regions(
     offsets_mm : ndarray of shape (n_rois, 3)
         From each region's coordinate in the table to its centre.
     """
-    codes = _codes(labels, names, aal_codes)
-    position = np.zeros(max(codes) + 1, dtype=np.int16)
-    position[codes] = np.arange(1, len(codes) + 1)
+    remedy = AAL_REMEDY if family == "AAL" else REMEDY
+    own = _codes(labels, names, codes, family)
+    position = np.zeros(max(own) + 1, dtype=np.int16)
+    position[own] = np.arange(1, len(own) + 1)
     ordered: NDArray[np.int16] = position[labels.astype(int)]
-    centres = np.array(center_of_mass(ordered > 0, ordered, range(1, len(names) + 1)))
-    found_mm, table_mm = transform(affine, centres.T).T, np.asarray(coordinates, dtype=float)
+    found_mm = region_centres(ordered, affine, range(1, len(names) + 1))
+    table_mm = np.asarray(coordinates, dtype=float)
     offsets_mm = np.asarray(found_mm - table_mm)
-    farthest = FARTHEST_MM.get(atlas, FARTHEST_AAL_MM)
+    farthest = FARTHEST_MM[family]
     distances = np.linalg.norm(offsets_mm, axis=1)
     far = [
         f"{name} {mm:.0f} mm" for name, mm in zip(names, distances, strict=True) if mm > farthest
@@ -100,33 +106,80 @@ def order_regions(
     if far:
         msg = (
             f"{len(far)} of {len(names)} regions are not where the ROI table has them: "
-            f"{', '.join(far)}. {REMEDY}."
+            f"{_listed(far)}. {remedy}."
         )
         raise SignalError(msg)
     return ordered, offsets_mm
 
 
-def _codes(labels: np.ndarray, names: Sequence[str], aal_codes: Sequence[int]) -> list[int]:
-    """Find the code in the image of every region of the table."""
+def region_centres(
+    labels: Integers, affine: np.ndarray, codes: Sequence[int]
+) -> NDArray[np.float64]:
+    """Centres of mass (n, 3) of the regions with these codes, in world coordinates, mm."""
+    centres = np.array(center_of_mass(labels > 0, labels, codes))
+    return np.asarray(transform(affine, centres.T).T, dtype=float)
+
+
+def present_codes(labels: np.ndarray, remedy: str = REMEDY) -> list[int]:
+    """Codes of the regions in an image of labels, ascending; refuse other values."""
     found = np.unique(labels)
     if not np.array_equal(found, np.rint(found)) or found[0] < 0:
-        msg = f"The image has values such as {found[found % 1 != 0][:3]}, not labels. {REMEDY}."
+        strange = found[(found % 1 != 0) | (found < 0)][:3]
+        msg = f"The image has values such as {strange}, not labels. {remedy}."
         raise SignalError(msg)
-    present = {int(code) for code in found if code > 0}
+    return [int(code) for code in found if code > 0]
+
+
+def _codes(
+    labels: np.ndarray, names: Sequence[str], codes: Sequence[int], family: str
+) -> list[int]:
+    """Find the code in the image of every region of the table."""
+    counted = list(range(1, len(names) + 1))
+    if family != "AAL":
+        own = list(codes) or counted
+        _check_codes(set(present_codes(labels)), dict(zip(own, names, strict=True)), bool(codes))
+        return own
+    present = set(present_codes(labels, AAL_REMEDY))
     if len(present) != len(names):
         other = RELATIVES.get(len(present))
         looks = f": this is {other}" if other else ""
-        msg = f"The image has {len(present)} regions, the ROI table {len(names)}{looks}. {REMEDY}."
+        msg = (
+            f"The image has {len(present)} regions, the ROI table {len(names)}{looks}. "
+            f"{AAL_REMEDY}."
+        )
         raise SignalError(msg)
-    for codes in (list(range(1, len(names) + 1)), list(aal_codes)):
-        if present == set(codes):
-            return codes
-    strange = sorted(present - set(aal_codes))
+    for possible in (counted, list(codes)):
+        if present == set(possible):
+            return possible
+    strange = sorted(present - set(codes))
     msg = (
         f"Labels {strange[:5]} of the image are neither 1 to {len(names)} nor AAL's codes in the "
-        f"ROI table (column aal_code). {REMEDY}."
+        f"ROI table (column aal_code). {AAL_REMEDY}."
     )
     raise SignalError(msg)
+
+
+def _check_codes(present: set[int], names: Mapping[int, str], has_codes: bool) -> None:
+    """Refuse an image in which codes of the table are missing, or that has others."""
+    missing = [f"{code} ({name})" for code, name in names.items() if code not in present]
+    extra = [str(code) for code in sorted(present - set(names))]
+    found = []
+    if missing:
+        found.append(f"{len(missing)} codes of the ROI table are missing: {_listed(missing)}")
+    if extra:
+        found.append(f"{len(extra)} codes are not in the table: {_listed(extra)}")
+    if found:
+        column = "column code" if has_codes else "it has no column code, so 1, 2, … were expected"
+        msg = (
+            f"The image has {len(present)} regions, the ROI table {len(names)} ({column}). "
+            f"{'; '.join(found)}. {REMEDY}, or list all its regions and select fewer (column "
+            "selected)."
+        )
+        raise SignalError(msg)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def check_names(found: Mapping[int, str], codes: Sequence[int], names: Sequence[str]) -> None:
@@ -137,7 +190,7 @@ def check_names(found: Mapping[int, str], codes: Sequence[int], names: Sequence[
         if found.get(code) != name
     ]
     if wrong:
-        msg = f"{len(wrong)} labels are not AAL's: {'; '.join(wrong[:5])}. {REMEDY}."
+        msg = f"{len(wrong)} labels are not AAL's: {'; '.join(wrong[:5])}. {AAL_REMEDY}."
         raise SignalError(msg)
 
 
@@ -152,12 +205,17 @@ def check_digest(sha256: str, wanted: str | None) -> None:
 
 
 def describe_atlas(
-    atlas: str, names: Sequence[str], offsets_mm: NDArray[np.float64], sha256: str
+    origin: str,
+    description: Mapping[str, str],
+    names: Sequence[str],
+    offsets_mm: NDArray[np.float64],
+    sha256: str,
 ) -> dict[str, Any]:
     """Content of the atlas's sidecar; ``sha256`` is the digest of its file."""
     distances = np.linalg.norm(offsets_mm, axis=1)
     return {
-        "name": atlas_name(atlas),
+        "name": atlas_name(origin, description),
+        "space": description["space"],
         "sha256": sha256,
         "known_file": KNOWN_FILES.get(sha256),
         "codes": {name: code for code, name in enumerate(names, start=1)},
@@ -167,11 +225,13 @@ def describe_atlas(
     }
 
 
-def atlas_name(atlas: str) -> str:
+def atlas_name(origin: str, description: Mapping[str, str]) -> str:
     """Name of the atlas for the methods text."""
-    if atlas == "surrogate":
-        return "surrogate parcellation grown from AAL's coordinates"
-    return "AAL for SPM12, by nilearn" if atlas == "nilearn" else f"AAL from {atlas}"
+    if description["family"] == "surrogate":
+        return description["title"]
+    if description["family"] == "AAL":
+        return "AAL for SPM12, by nilearn" if origin == "nilearn" else f"AAL from {origin}"
+    return f"{description['title']}, from {origin}"
 
 
 def labels_at(labels: Integers, affine: np.ndarray, points: np.ndarray) -> NDArray[np.int32]:

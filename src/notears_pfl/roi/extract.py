@@ -15,6 +15,8 @@ from notears_pfl.roi.atlas import labels_at
 
 Floats = NDArray[np.floating]
 Smoother = Callable[[Floats], Floats]
+# Words for spaces that are one person's brain.
+DRAWN_ON = {"MNIColin27": "on the Colin27 brain (MNIColin27)"}
 
 
 class Voxels(Protocol):
@@ -111,12 +113,23 @@ def roi_coverage(
     return np.divide(seen, whole, out=np.zeros(len(codes)), where=whole > 0)
 
 
-def roi_methods(atlas: str, space: str | None = None) -> dict[str, str]:
-    """Methods: the sentences on ROI means; ``space`` is that of a run normalised elsewhere."""
+def roi_methods(atlas: str, atlas_space: str, space: str) -> dict[str, str]:
+    """Methods: the sentences on ROI means; ``space`` is that of the images."""
     sentences = {"roi": f"Signals were averaged over the voxels of each region ({atlas})."}
-    if space is not None:
-        sentences["space"] = (
-            f"AAL was drawn on the Colin27 brain and was not registered to {space}: regions may be "
-            "a few millimetres off."
-        )
+    if atlas_space != space:
+        sentences["space"] = space_caution(atlas_space, space)
     return sentences
+
+
+def space_caution(atlas_space: str, space: str) -> str:
+    """Say that atlas and images are in different spaces, or that the atlas's is unknown."""
+    if not atlas_space:
+        return (
+            f"The images are in the space {space}; that of the atlas was not stated (rois.space). "
+            "If it is another, regions are a few millimetres off."
+        )
+    drawn = DRAWN_ON.get(atlas_space, f"in the space {atlas_space}")
+    return (
+        f"The atlas was drawn {drawn} and was not registered to {space}, the space of the images: "
+        "regions may be a few millimetres off."
+    )

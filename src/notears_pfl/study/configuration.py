@@ -10,11 +10,14 @@ import pandas as pd
 from notears_pfl.errors import ConfigError
 from notears_pfl.io.schema import check_config, read_checked_table, read_schema
 from notears_pfl.io.settings import read_settings
+from notears_pfl.io.tables import completed_regions
 from notears_pfl.names import alike
 from notears_pfl.preproc.nuisance import NILEARN
 
 # One subject for discovery and one for validation: the minimum for a 70/30 split.
 FEWEST_PER_GROUP = 2
+# Regions of one side reach this far across the middle at the most, mm.
+ACROSS_MM = 5.0
 # Largest ratio of deformation to FWHM; the gradient then has a standard deviation of 1/6.
 STEEPEST_DEFORMATION = 0.1
 
@@ -63,15 +66,15 @@ def read_tables(config: Mapping[str, Any], schemas: str | Path, name: str) -> St
     schemas = Path(schemas)
     check_config(config, read_schema(schemas / "config.schema.yaml"), name)
     sites = read_checked_table(config["sites"], read_schema(schemas / "sites.schema.yaml"), "site")
-    rois = read_checked_table(
-        config["rois"]["table"], read_schema(schemas / "rois.schema.yaml"), "abbreviation"
-    )
+    table = config["rois"]["table"]
+    rois = read_checked_table(table, read_schema(schemas / "rois.schema.yaml"), "abbreviation")
     study = StudyTables(
         sites=sites.set_index("site", drop=False),
-        rois=rois.set_index("abbreviation", drop=False),
+        rois=completed_regions(rois, table).set_index("abbreviation", drop=False),
         groups=(config["groups"]["patients"], config["groups"]["controls"]),
     )
-    found = [*_name_problems(study, config, name), *_roi_problems(study, config, name)]
+    selects = "selected" in rois
+    found = [*_name_problems(study, config, name), *_roi_problems(study, config, name, selects)]
     found += _strategy_problems(config, name)
     if config["source"]["kind"] == "phantom":
         pass_band = config["preproc"]["clean"]["band_hz"]
@@ -106,15 +109,24 @@ def _name_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> 
             )
 
 
-def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> Iterator[str]:
+def _roi_problems(
+    study: StudyTables, config: Mapping[str, Any], name: str, selects: bool
+) -> Iterator[str]:
+    """Problems of the ROI table; ``selects``: whether it says which regions are selected."""
     if config["rois"]["atlas"] == "surrogate" and config["source"]["kind"] != "phantom":
         yield (
             f"{name}: rois.atlas is 'surrogate', which works for the phantom only. Give the path "
-            "of an AAL image, or 'nilearn' to download it."
+            "of the atlas's image, or 'nilearn' to download AAL."
+        )
+    if config["rois"]["atlas"] in ("auto", "nilearn") and _needs_image(config, study.rois):
+        yield (
+            f"{name}: rois.atlas is {config['rois']['atlas']!r}, which downloads AAL, but "
+            f"{config['rois']['table']} has no column aal_code: it is the table of another atlas. "
+            "Give the path of that atlas's image."
         )
     table, expected_number = config["rois"]["table"], config["rois"]["n_selected"]
     selected = int(study.rois["selected"].sum())
-    if selected != expected_number:
+    if selects and selected != expected_number:
         yield (
             f"{table}: {selected} regions are selected, but rois.n_selected in {name} is "
             f"{expected_number}. Correct the column 'selected' or the number."
@@ -129,6 +141,40 @@ def _roi_problems(study: StudyTables, config: Mapping[str, Any], name: str) -> I
             f"{table} row {row + 1}: index is {found[row]}, but {expected[row]} was expected: the "
             "index numbers the regions from 1 in the atlas's order. Sort or renumber the rows."
         )
+    yield from _code_problems(study.rois, table)
+    wrong = _on_the_other_side(study.rois)
+    if len(wrong) > len(study.rois) // 4:
+        yield (
+            f"{table}: left and right are swapped: {len(wrong)} regions whose names say left or "
+            f"right lie on the other side (x is positive to the right), such as {wrong[0]} at x = "
+            f"{study.rois['x'][wrong[0]]:g} mm. Correct the sign of x, or the names."
+        )
+
+
+def _needs_image(config: Mapping[str, Any], rois: pd.DataFrame) -> bool:
+    """Whether the study extracts series with an atlas that is not AAL."""
+    return config["source"]["kind"] not in ("phantom", "timeseries") and "aal_code" not in rois
+
+
+def _code_problems(rois: pd.DataFrame, table: str) -> Iterator[str]:
+    codes = rois.get("code", pd.Series(dtype=int))
+    for code in codes[codes.duplicated()].unique():
+        several = rois.index[codes == code]
+        yield (
+            f"{table}: code {code} belongs to {', '.join(several)}. The code is a region's number "
+            "in the image: give each region its own."
+        )
+
+
+def _on_the_other_side(rois: pd.DataFrame) -> list[str]:
+    """Regions with a mark of left or right in their names, and x far on the other side, mm."""
+    sign = {"L": -1, "LH": -1, "R": 1, "RH": 1}
+    return [
+        str(name)
+        for name, x in rois["x"].items()
+        for sides in [{sign[part] for part in str(name).upper().split(".") if part in sign}]
+        if len(sides) == 1 and x * sides.pop() < -ACROSS_MM
+    ]
 
 
 def _strategy_problems(config: Mapping[str, Any], name: str) -> Iterator[str]:

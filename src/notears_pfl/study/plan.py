@@ -6,54 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from notears_pfl.cohort.covariates import QUALITY, check_known
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.phantom.cohort import PARTICIPANTS_SIDECAR
+from notears_pfl.study.atlas import Atlas, read_atlas
 from notears_pfl.study.configuration import StudyTables, read_tables
 from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
-
-
-@dataclass(frozen=True)
-class Atlas:
-    """The regions of a study.
-
-    Parameters
-    ----------
-    origin : str
-        ``surrogate``, ``nilearn``, or the path of an image.
-    name : str
-        Its name in file names: ``AAL116``, or ``surrogate116`` for the phantom's regions.
-    table : DataFrame
-        All regions, indexed by abbreviation, in the atlas's order.
-    """
-
-    origin: str
-    name: str
-    table: pd.DataFrame
-
-    @property
-    def rois(self) -> list[str]:
-        """All regions, in the atlas's order."""
-        return self.table.index.tolist()
-
-    @property
-    def selected(self) -> list[str]:
-        """The regions that the networks include."""
-        return self.table.index[self.table["selected"]].tolist()
-
-    @property
-    def coordinates(self) -> list[list[float]]:
-        """MNI coordinates of all regions, mm."""
-        return self.table[["x", "y", "z"]].to_numpy().tolist()
-
-    def column(self, name: str) -> list[Any]:
-        """Return a column of the table of regions, or an empty list if there is none."""
-        return self.table[name].tolist() if name in self.table else []
 
 
 @dataclass(frozen=True)
@@ -196,14 +157,5 @@ def plan_study(
         check_known(named, *where)
     if is_main and isinstance(source, Enrolled):
         write_json(source.header_problems, record)
-    atlas = _atlas(config["rois"]["atlas"], source, tables.rois)
+    atlas = read_atlas(config["rois"], source.kind, tables.rois)
     return Plan(tables, source, atlas, config["subjects_per_job"])
-
-
-def _atlas(setting: str, source: Source, table: pd.DataFrame) -> Atlas:
-    """Regions of a study: a surrogate parcellation for the phantom, AAL for real images."""
-    origin = setting
-    if setting == "auto":
-        origin = "surrogate" if source.kind == "phantom" else "nilearn"
-    name = "surrogate" if origin == "surrogate" else "AAL"
-    return Atlas(origin, f"{name}{len(table)}", table)

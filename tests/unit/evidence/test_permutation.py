@@ -85,6 +85,19 @@ def test_draws_do_not_depend_on_how_they_are_divided(pooled):
         assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
 
 
+def test_weights_do_not_depend_on_how_many_labellings_fit_into_memory(pooled, monkeypatch):
+    labels = Labels(pooled.patients, pooled.moments.site)
+    tested = compared_connections(pooled.fit, pooled.moments)
+
+    whole = contrast_draws(pooled.moments, labels, tested, 10, 0.0, seed=3)
+    monkeypatch.setitem(contrast_draws.__globals__, "MOST_VALUES", 1)
+    one_by_one = contrast_draws(pooled.moments, labels, tested, 10, 0.0, seed=3)
+
+    for a, b in zip(whole, one_by_one, strict=True):
+        assert a.shape[0] == 11
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
 def test_unequal_groups_are_compared_at_equal_numbers():
     study = simulate(3, n_patients=4, n_controls=9, differ=False)
     pooled = pooled_fit(study.samples, study.subjects, study.labels)

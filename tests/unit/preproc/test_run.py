@@ -21,6 +21,7 @@ from notears_pfl.preproc.realign import RealignOptions, estimate_motion
 from notears_pfl.preproc.resample import Grid, Normalisation
 from notears_pfl.preproc.run import (
     RunOptions,
+    normalised_space,
     preprocess_run,
     preprocess_volumes,
     run_methods,
@@ -308,3 +309,8 @@ def test_bright_volumes_at_the_start_are_found_on_the_raw_run(scan, n_dropped, n
     figures = run_of((bold, *scan[1:]), still, slice_timing=False, drop_volumes=n_dropped).figures()
 
     assert (figures["non_steady_volumes"], figures["non_steady_kept"]) == (3, n_kept)
+
+
+def test_images_are_in_the_space_of_the_template_or_in_that_of_spms_own_maps():
+    assert normalised_space("own") == normalised_space("ants") == "MNI152NLin2009aSym"
+    assert normalised_space("spm") == "IXI549Space"

@@ -16,6 +16,7 @@ from notears_pfl.report.network_drawing import (
     draw_brain,
     draw_circle,
     lobe_handles,
+    named_on_circle,
     signed_arrows,
 )
 
@@ -133,6 +134,21 @@ def test_every_region_is_named_and_every_lobe_has_an_entry():
 
     assert set(rois.index) <= {text.get_text() for text in axis.texts}
     assert [patch.get_label() for patch in lobe_handles(rois)] == list(rois["lobe"].unique())
+
+
+def test_where_names_have_no_room_those_of_the_regions_with_the_most_arrows_are_written():
+    n = 400
+    rois = pd.DataFrame(
+        {"lobe": "Vis", "x": [-1.0, 1.0] * (n // 2)}, index=[f"R{i}" for i in range(n)]
+    )
+    arrows = [Arrow("R0", "R2", "k"), Arrow("R2", "R4", "k"), Arrow("R0", "R100", "k")]
+    angles = circle_angles(rois)
+
+    named = named_on_circle(angles, arrows)
+
+    # R0, R2 and R4 are neighbours on the left: R0 and R2 have two arrows each.
+    assert named == ["R0", "R100"]
+    assert named_on_circle(angles.iloc[:40:8], arrows) == list(angles.index[:40:8])
 
 
 def test_lobes_have_different_colours():

@@ -11,7 +11,7 @@ from notears_pfl.report.sections.method_comparison import comparison_section
 from notears_pfl.report.sections.simulations import simulations_section
 from notears_pfl.report.study_page import TARGETS, read_benchmarks, read_extras, read_findings
 
-from .toy import GROUPS, ROOT, SITES, toy_findings
+from .toy import AAL, GROUPS, ROOT, SITES, toy_findings
 
 SETTINGS = {"comparison": {"comparison.n_draws": 2, "seed": 1}, "simulation": {"seed": 1}}
 COMPARED, SIMULATED = TARGETS["comparison"], TARGETS["simulation"]
@@ -43,7 +43,7 @@ def test_every_network_and_fit_is_that_of_its_group_and_site_in_any_order_of_fil
         write_table(table, tmp_path / f"{name}.tsv", index=False)
         inputs[name] = str(tmp_path / f"{name}.tsv")
     config = {**toy.config, "rois": {**toy.config["rois"], "table": str(ROOT / "config/rois.tsv")}}
-    params = Named(config=config, groups=GROUPS, sites=SITES, participants=[])
+    params = Named(config=config, atlas=AAL, groups=GROUPS, sites=SITES, participants=[])
 
     found = read_findings(inputs, params)
 

@@ -42,6 +42,15 @@ LIMITS = {
 }  # fmt: skip
 
 
+AAL = {"family": "AAL", "name": "AAL116", "title": "the AAL atlas", "citation": "tzourio2002aal",
+       "space": "MNIColin27"}  # fmt: skip
+SURROGATE = AAL | {
+    "family": "surrogate", "space": "MNI152NLin2009aSym",
+    "title": "a surrogate parcellation around the coordinates of the AAL atlas",
+}  # fmt: skip
+ATLASES = {"phantom": SURROGATE, "timeseries": AAL, "bids": AAL, "fmriprep": AAL, "srpbs": AAL}
+
+
 def toy_rois():
     return selected_rois(pd.read_csv(ROOT / "config/rois.tsv", sep="\t"))
 
@@ -239,7 +248,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
     parts = {
         "kind": kind, "groups": GROUPS, "sites": SITES, "rois": rois, "tables": tables,
         "networks": networks, "other_scale": other, "fits": dict.fromkeys(GROUPS, fit),
-        "sidecars": sidecars, "reports": reports, "config": config,
+        "sidecars": sidecars, "reports": reports, "config": config, "atlas": ATLASES[kind],
     }  # fmt: skip
     if kind == "phantom":
         truth = [

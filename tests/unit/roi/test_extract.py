@@ -59,9 +59,20 @@ def test_coverage_is_the_share_of_voxels_in_view(labels):
     assert_allclose(roi_coverage(labels, [2, 7], covered), [1, 2 / 5])
 
 
-def test_the_methods_name_the_atlas_and_warn_where_it_was_not_registered_to_the_space():
-    own, elsewhere = roi_methods("AAL from aal.nii"), roi_methods("AAL", "MNI152NLin6Asym")
+def test_the_methods_name_the_atlas_and_warn_where_it_is_in_another_space_or_in_an_unknown_one():
+    same = roi_methods("the X atlas, from x.nii", "MNI152NLin6Asym", "MNI152NLin6Asym")
+    aal = roi_methods("AAL", "MNIColin27", "MNI152NLin6Asym")
+    other = roi_methods("the X atlas", "MNI152NLin6Asym", "MNI152NLin2009aSym")
+    unknown = roi_methods("the X atlas", "", "MNI152NLin2009aSym")
 
-    assert list(own) == ["roi"]
-    assert "each region (AAL from aal.nii)." in own["roi"]
-    assert "not registered to MNI152NLin6Asym" in elsewhere["space"]
+    assert list(same) == ["roi"]
+    assert "each region (the X atlas, from x.nii)." in same["roi"]
+    assert (
+        "drawn on the Colin27 brain (MNIColin27) and was not registered to MNI152NLin6Asym"
+        in (aal["space"])
+    )
+    assert (
+        "drawn in the space MNI152NLin6Asym and was not registered to MNI152NLin2009aSym"
+        in (other["space"])
+    )
+    assert "the space MNI152NLin2009aSym; that of the atlas was not stated" in unknown["space"]

@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 from notears_pfl.errors import ConfigError, PflError
+from notears_pfl.io.schema import problems, read_schema
+from notears_pfl.report.sections.methods_paragraph import references
 from notears_pfl.study.configuration import read_tables
 
 ROOT = Path(__file__).parents[3]
@@ -154,3 +156,71 @@ def test_a_table_in_another_encoding_is_refused(config, tmp_path, table, encodin
 
     with pytest.raises(PflError, match=rf"{table}\.tsv: cannot be read as a table \(.*{reason}"):
         read_tables(config, SCHEMAS, "config.yaml")
+
+
+def own_regions(config, tmp_path, change):
+    """Make a study of the default's regions under another atlas's names, changed."""
+    table = pd.read_csv(config["rois"]["table"], sep="\t")
+    table = table.drop(columns=["aal_code", "aal_name", "selected", "index", "name"])
+    sides = table["abbreviation"].str.extract(r"\.([LR])$")[0].fillna("M")
+    table["abbreviation"] = [f"{side}H.{i}" for i, side in enumerate(sides)]
+    config["rois"]["table"] = str(tmp_path / "own.tsv")
+    change(table).to_csv(tmp_path / "own.tsv", sep="\t", index=False)
+    return config
+
+
+def test_a_short_table_selects_all_regions_and_needs_no_number_of_them(config, tmp_path):
+    own_regions(config, tmp_path, lambda table: table.rename(columns={"lobe": "network"}))
+
+    rois = read_tables(config, SCHEMAS, "config.yaml").rois
+
+    assert rois["selected"].all()
+    assert rois["index"].tolist() == list(range(1, 117))
+    assert rois["name"].tolist() == rois.index.tolist()
+    assert rois["lobe"].tolist() == rois["network"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.assign(x=-table["x"]), r"left and right are swapped: \d+ regions .*"
+                                                    r"such as LH.0 at x = 38.65 mm"),
+        (lambda table: table.assign(code=[7, 7, *range(8, 122)]), "code 7 belongs to LH.0, RH.1"),
+        (lambda table: table.drop(columns="lobe"), "a column 'lobe' or 'network' is needed"),
+    ],
+)  # fmt: skip
+def test_a_table_of_another_atlas_that_contradicts_itself_is_refused(
+    config, tmp_path, change, message
+):
+    with pytest.raises(PflError, match=message):
+        read_tables(own_regions(config, tmp_path, change), SCHEMAS, "config.yaml")
+
+
+def test_images_are_never_read_with_aal_for_the_table_of_another_atlas(config, tmp_path):
+    set_key(config, "source", {"kind": "bids", "dataset": "data"} | config["source"])
+    config["source"]["kind"] = "bids"
+    own_regions(config, tmp_path, lambda table: table)
+
+    with pytest.raises(ConfigError, match="has no column aal_code: it is the table of another"):
+        read_tables(config, SCHEMAS, "config.yaml")
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config/atlases").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_the_ready_configurations_name_their_atlas_and_know_their_references(config, path):
+    ready = yaml.safe_load(path.read_text())
+    merged = config["rois"] | ready["rois"]
+
+    compared = config["comparison"] | ready["comparison"]
+    compared["granger"] = config["comparison"]["granger"] | compared["granger"]
+
+    found = problems(
+        config | {"rois": merged, "comparison": compared},
+        read_schema(SCHEMAS / "config.schema.yaml"),
+    )
+
+    assert found == []
+    assert merged["name"] == path.stem
+    assert merged["citation"] in references()
+    assert (ROOT / ready["comparison"]["connections"]).read_text() == "from\tto\n"

@@ -47,7 +47,8 @@ def connection_table(
 ) -> PageTable:
     """Show a row for each of ``edges``, as :func:`edge_records` gives them."""
     n = len(findings.sites)
-    columns = [Column("connection"), Column("from lobe"), Column("to lobe")]
+    ends = [f"{end} {findings.class_of_regions}" for end in ("from", "to")]
+    columns = [Column("connection"), *map(Column, ends)]
     for group in findings.groups:
         columns += [Column(f"{group}: sites", True), Column(f"{group}: mean weight", True)]
     columns += [Column("q of the difference", True)]
@@ -77,7 +78,7 @@ def connection_table(
             row += [cell(record["stability"][group], ".0%") for group in findings.groups]
         rows.append(row)
     caption = f"All connections of any network (n = {len(edges)}); click one for details"
-    filters = ("from lobe", "to lobe", "found", "direction on the other scale")
+    filters = (*ends, "found", "direction on the other scale")
     return PageTable("edges", caption, columns, rows, interactive=True, filters=filters)
 
 

@@ -34,7 +34,11 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
             f"of {len(members)} found; {halves['discovery']} discovery, "
             f"{halves['validation']} validation",
         )
-    yield str(len(findings.rois)), "regions", f"{findings.rois['lobe'].nunique()} lobes"
+    yield (
+        str(len(findings.rois)),
+        "regions",
+        f"{findings.rois['lobe'].nunique()} {findings.class_of_regions}s",
+    )
     counts = findings.tables["counts"].set_index(["result", "who"]).to_dict("index")
     for group in findings.groups:
         row = counts["at every site", f"{group} only"]

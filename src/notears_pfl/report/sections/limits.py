@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Section
+from notears_pfl.roi.extract import space_caution
 
 
 def limits_section(findings: Findings, compared: bool) -> Section:
@@ -57,11 +58,12 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
     )
     if findings.preprocessed_images:
         yield "Distortion and dropout", _distortion(findings)
+    yield from _spaces(findings)
     if findings.has_surrogate_atlas:
         yield (
             "A surrogate atlas",
-            "The regions were grown around the published coordinates of the AAL atlas. They are "
-            "not the AAL atlas itself, whose licence does not permit redistribution.",
+            f"The regions are {findings.atlas['title']}. They are not that atlas itself, whose "
+            "image does not come with this workflow.",
         )
     if findings.kind == "phantom":
         yield (
@@ -76,6 +78,14 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         )
 
 
+def _spaces(findings: Findings) -> Iterator[tuple[str, str]]:
+    """Caution where the atlas and the images are not in the same space; none if no images."""
+    spaces = {report["space"] for report in findings.reports.values() if "space" in report}
+    for space in sorted(spaces - {findings.atlas["space"]}):
+        caution = space_caution(findings.atlas["space"], space)
+        yield "Space of atlas and images", caution
+
+
 # Regions in which air nearby distorts the field, and the share of a region's voxels without signal
 # that counts.
 EXPOSED_LOBES, LOST = ("Frontal", "Temporal"), 0.2
@@ -88,7 +98,9 @@ def _distortion(findings: Findings) -> str:
         else "No correction for distortion of the BOLD images was applied: near the sinuses and "
         "ear canals they may be millimetres off."
     )
-    exposed = findings.rois.index[findings.rois["lobe"].isin(EXPOSED_LOBES)]
+    # Atlases without these lobes: all regions count.
+    known_lobes = findings.rois["lobe"].isin(EXPOSED_LOBES)
+    exposed = findings.rois.index[known_lobes if known_lobes.any() else slice(None)]
     included = findings.cohort.loc[findings.cohort["included"].astype(bool), "participant_id"]
     known = [r["dropout"] for name in included if "dropout" in (r := findings.reports[name])]
     lost = Counter(name for shares in known for name in exposed if shares[name] > LOST)
@@ -96,6 +108,6 @@ def _distortion(findings: Findings) -> str:
     most = ", ".join(f"{name} ({n})" for name, n in lost.most_common(5))
     return (
         f"{by_whom} {affected} of {len(known)} included subjects have lost the signal in more than "
-        f"{LOST:.0%} of a selected frontal or temporal region"
+        f"{LOST:.0%} of a selected {'frontal or temporal ' if known_lobes.any() else ''}region"
         + (f", most often in {most}." if most else ".")
     )

@@ -81,6 +81,10 @@ def comparison_section(
     return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
 
 
+# Without a published list, when no connection is at every site of one group only.
+NOTHING_SHOWN = "No published connection was given, and none is at every site of one group only."
+
+
 def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -> Figure:
     """Draw the difference between the groups for every connection, a panel per method.
 
@@ -94,6 +98,11 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
         Key of ``RULES``: at which sites a draw must have a connection to count.
     """
     shown, n_omitted = _shown(tests)
+    if shown.empty:
+        with mpl.rc_context(RC):
+            figure = Figure(figsize=(6.8, 0.8))
+            figure.text(0.5, 0.5, NOTHING_SHOWN, ha="center", va="center", wrap=True)
+        return figure
     rows = shown[["source", "from", "to"]].drop_duplicates().reset_index(drop=True)
     methods = [method for method in METHOD_LOOKS if method in set(shown["method"])]
     with mpl.rc_context(RC):

@@ -198,11 +198,9 @@ def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:
 def _networks(findings: Findings, cite: Cite) -> Iterator[str]:
     fit = findings.fits[findings.groups[0]]
     penalty = PENALTIES[fit["Settings"]["penalty"]].format(order=", ".join(fit["SiteOrder"]))
-    surrogate = "a surrogate parcellation around the coordinates of "
     yield (
         f"Time series of {len(findings.rois)} regions of "
-        f"{surrogate if findings.has_surrogate_atlas else ''}the AAL atlas "
-        f"{cite('tzourio2002aal')} were centred per subject, "
+        f"{_with_citation(findings.atlas, cite)} were centred per subject, "
         f"{SCALES[fit['Scale']]}, and concatenated per site and group."
     )
     yield (
@@ -224,6 +222,14 @@ def _networks(findings: Findings, cite: Cite) -> Iterator[str]:
         f"weight above {fit['Settings']['threshold']:g}; the weights are those of regressions on "
         "the edges that were kept."
     )
+
+
+def _with_citation(atlas: Mapping[str, str], cite: Cite) -> str:
+    """Title of the atlas and its citation: a reference of ours, or text of the user's."""
+    citation = atlas["citation"]
+    if citation in references():
+        return f"{atlas['title']} {cite(citation)}"
+    return f"{atlas['title']} ({citation})" if citation else atlas["title"]
 
 
 def _analyses(findings: Findings, cite: Cite) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -24,6 +25,8 @@ from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, 
 from notears_pfl.report.sections.certainty import FOUND
 from notears_pfl.report.sections.connection_table import connection_table, edge_records
 
+# A matrix of more regions than this shows its weights as dots without names.
+MOST_CELLS = 80
 CAPTIONS = {
     "network_brain": Caption(
         "Arrows between regions on a glass brain, from three sides: {whose}",
@@ -32,9 +35,11 @@ CAPTIONS = {
         "only. The regions with the most arrows are named.",
     ),
     "network_circle": Caption(
-        "Arrows between regions on a circle, ordered by lobe, left hemisphere on the left: {whose}",
-        "Network of {whose}{n}: regions by lobe, each hemisphere on its own side. Grey names: "
-        "regions without a connection.",
+        "Arrows between regions on a circle, ordered by lobe or network, left hemisphere on the "
+        "left: {whose}",
+        "Network of {whose}{n}: regions by lobe or network, each hemisphere on its own side. Grey "
+        "names: regions without a connection. Where there is no room for all names, those of the "
+        "regions with the most arrows.",
     ),
     "network_matrix": Caption(
         "Matrix of weights, from the row's region to the column's: {whose}",
@@ -42,7 +47,7 @@ CAPTIONS = {
     ),
     "overlap": Caption(
         "Connections found at all sites, {patients} left and {controls} right, on a circle by "
-        "lobe and on a glass brain",
+        "lobe or network and on a glass brain",
         "Connections found at all {n_sites} sites{n}, {patients} and {controls} side by side. "
         "Vermilion: in this group only, and different between groups (q ≤ 0.05); orange: in this "
         "group only, but no more different than chance allows; grey: in both groups.",
@@ -170,17 +175,29 @@ def matrix_figure(network: pd.DataFrame, title: str) -> Figure:
     with mpl.rc_context(RC):
         figure = Figure(figsize=(6.6, 6.6))
         axis = figure.subplots()
-        image = axis.imshow(network.to_numpy(), cmap="RdBu_r", vmin=-largest, vmax=largest)
-        ticks = range(len(network))
-        axis.set_xticks(ticks, list(network.columns), rotation=90, fontsize=5.5)
-        axis.set_yticks(ticks, list(network.index), fontsize=5.5)
-        # One collection of lines per direction: a grid of minor ticks is several times slower.
-        between, end = np.arange(len(network)) - 0.5, len(network) - 0.5
-        axis.hlines(between, -0.5, end, color="#e6e6e6", linewidth=0.3)
-        axis.vlines(between, -0.5, end, color="#e6e6e6", linewidth=0.3)
-        axis.tick_params(length=0)
-        axis.set_xlabel("to")
-        axis.set_ylabel("from")
+        looks: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
+        order = ""
+        if len(network) <= MOST_CELLS:
+            image: ScalarMappable = axis.imshow(network.to_numpy(), **looks)
+            ticks = range(len(network))
+            axis.set_xticks(ticks, list(network.columns), rotation=90, fontsize=5.5)
+            axis.set_yticks(ticks, list(network.index), fontsize=5.5)
+            # One collection of lines per direction: a grid of minor ticks is several times slower.
+            between, end = np.arange(len(network)) - 0.5, len(network) - 0.5
+            axis.hlines(between, -0.5, end, color="#e6e6e6", linewidth=0.3)
+            axis.vlines(between, -0.5, end, color="#e6e6e6", linewidth=0.3)
+            axis.tick_params(length=0)
+        else:
+            start, to = network.to_numpy().nonzero()
+            weights = network.to_numpy()[start, to]
+            image = axis.scatter(
+                to + 1, start + 1, 9, weights, edgecolors="#8c8c8c", lw=0.3, **looks
+            )
+            n = len(network) + 1
+            axis.set(xlim=(0, n), ylim=(n, 0), aspect="equal")
+            order = " (number among the selected regions)"
+        axis.set_xlabel(f"to{order}")
+        axis.set_ylabel(f"from{order}")
         axis.set_title(title, fontsize=10)
         figure.colorbar(image, ax=axis, shrink=0.6, label="weight")
     return figure

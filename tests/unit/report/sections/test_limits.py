@@ -2,7 +2,7 @@
 
 from notears_pfl.report.sections.limits import limits_section
 
-from ..toy import toy_findings
+from ..toy import AAL, toy_findings
 
 
 def test_limits_say_what_holds_for_this_study(findings):
@@ -23,3 +23,18 @@ def test_gaps_of_scrubbing_are_a_limit_only_where_volumes_were_censored(findings
     assert "Scrubbing leaves gaps" not in told()
     findings.reports[findings.cohort["participant_id"][0]]["n_censored"] = 3
     assert "Granger" in told()["Scrubbing leaves gaps"]
+
+
+def test_images_in_another_space_than_the_atlas_are_a_caution_by_their_names():
+    own, fmriprep = toy_findings("timeseries", atlas=AAL), toy_findings("timeseries", atlas=AAL)
+    for findings, space in ((own, "MNI152NLin2009aSym"), (fmriprep, "MNIColin27")):
+        for report in findings.reports.values():
+            report["space"] = space
+
+    caution = dict(limits_section(own, compared=True).content["limits"])
+    none = dict(limits_section(fmriprep, compared=True).content["limits"])
+
+    said = caution["Space of atlas and images"]
+    assert "Colin27" in said
+    assert "not registered to MNI152NLin2009aSym" in said
+    assert "Space of atlas and images" not in none

@@ -10,7 +10,7 @@ from notears_pfl.report.sections.method_comparison import (
     comparison_section,
 )
 
-from ..toy import GROUPS, texts
+from ..toy import GROUPS, texts, words
 
 METHODS = ("pfl", "sig", "granger")
 
@@ -31,6 +31,14 @@ def made_up(n_own):
         p_z=0.00001,
         p_permutation=0.0301,
     )
+
+
+def test_without_a_published_list_nothing_may_be_left_to_draw():
+    tests = made_up(0)
+
+    figure = comparison_figure(tests[tests["source"] == "overlap"], GROUPS, "any")
+
+    assert "none is at every site of one group only" in words(figure)
 
 
 def test_a_comparison_that_was_not_run_says_how_to_run_it(pictures):

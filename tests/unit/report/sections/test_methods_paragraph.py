@@ -17,7 +17,7 @@ from notears_pfl.report.sections.methods_paragraph import (
     step_sentences,
 )
 
-from ..toy import toy_findings
+from ..toy import AAL, SURROGATE, toy_findings
 
 
 def cleaning(strategy, order="dparsf", **options):
@@ -60,7 +60,7 @@ def test_methods_are_the_sentences_of_the_steps_that_ran_with_their_works():
 def test_every_entry_of_the_bibliography_is_read_whole():
     works = references()
 
-    assert len(works) == 16
+    assert len(works) == 19
     for work in works.values():
         assert work.bibtex.count(" = ") == len(work.fields)
     assert works["yan2010dparsf"].short == "Yan and Zang 2010"
@@ -176,20 +176,26 @@ def test_six_parameters_of_motion_are_not_fristons():
     assert "Friston" not in text
 
 
+SCHAEFER = {
+    "family": "other", "name": "Schaefer100", "title": "the Schaefer atlas of 100 parcels",
+    "citation": "schaefer2018parcellation", "space": "MNI152NLin6Asym",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("kind", "atlas", "surrogate"),
+    ("atlas", "said"),
     [
-        ("phantom", "auto", True),
-        ("phantom", "surrogate", True),
-        ("phantom", "/data/aal.nii.gz", False),
-        ("timeseries", "auto", False),
+        (SURROGATE, "56 regions of a surrogate parcellation around the coordinates of the AAL "
+                    "atlas (Tzourio-Mazoyer et al. 2002) were"),
+        (AAL, "56 regions of the AAL atlas (Tzourio-Mazoyer et al. 2002) were"),
+        (SCHAEFER, "56 regions of the Schaefer atlas of 100 parcels (Schaefer et al. 2018) were"),
+        (SCHAEFER | {"citation": "Doe 2020"}, "the Schaefer atlas of 100 parcels (Doe 2020) were"),
+        (SCHAEFER | {"citation": ""}, "the Schaefer atlas of 100 parcels were"),
     ],
-)
-def test_the_regions_are_those_of_the_atlas_that_was_used(kind, atlas, surrogate):
-    findings = toy_findings(kind)
-    findings.config["rois"]["atlas"] = atlas
+)  # fmt: skip
+def test_the_regions_are_those_of_the_atlas_that_was_used(atlas, said):
+    section = methods_section(toy_findings("timeseries", atlas=atlas))
 
-    text = methods_section(findings).content["paragraphs"]["Networks"]
-
-    assert ("56 regions of a surrogate parcellation" in text) == surrogate
-    assert ("56 regions of the AAL atlas" in text) != surrogate
+    assert said in section.content["paragraphs"]["Networks"]
+    cited = {reference.key for reference in section.content["references"]}
+    assert ("tzourio2002aal" in cited) == ("AAL" in atlas["title"])

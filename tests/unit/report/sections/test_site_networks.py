@@ -1,8 +1,10 @@
 """Figures of one network, of the connections of all sites, and of those of one site only."""
 
 import numpy as np
+import pandas as pd
 
 from notears_pfl.report.sections.site_networks import (
+    matrix_figure,
     network_figures,
     overlap_figure,
     site_specific_figure,
@@ -22,6 +24,21 @@ def test_a_network_is_drawn_in_three_ways_that_count_edges_and_subjects(tables):
         assert f"MDD at COI: {n_edges} edges, from 3 subjects" in words(figure)
     image = figures["matrix"].axes[0].images[0].get_array()
     np.testing.assert_array_equal(image, network.to_numpy())
+
+
+def test_a_matrix_of_many_regions_has_a_dot_for_every_weight_and_no_names():
+    names = [f"R{i}" for i in range(200)]
+    weights = np.zeros((200, 200))
+    weights[4, 150], weights[180, 2] = 0.5, -0.25
+
+    axis = matrix_figure(pd.DataFrame(weights, names, names), "Many").axes[0]
+
+    dots = axis.collections[0]
+    # Across is to, down is from; both count from 1.
+    np.testing.assert_array_equal(dots.get_offsets(), [[151, 5], [3, 181]])
+    np.testing.assert_array_equal(dots.get_array(), [0.5, -0.25])
+    assert axis.get_ylim()[0] > axis.get_ylim()[1]
+    assert not {label.get_text() for label in axis.get_xticklabels()} & set(names)
 
 
 def test_the_overlap_counts_what_all_sites_have(tables):
