@@ -108,7 +108,7 @@ DESCRIBED = {
     "degrees_of_freedom", "n_regressors", "min_coverage", "non_steady_volumes",
 }  # fmt: skip
 # Parts of a report that are not figures.
-TEXTS = {"status", "sources", "space", "why_none", "cautions", "engines", "methods"}
+TEXTS = {"status", "sources", "runs", "space", "why_none", "cautions", "engines", "methods"}
 
 
 def with_cautions(report: Mapping[str, Any]) -> dict[str, Any]:

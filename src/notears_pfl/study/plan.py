@@ -107,7 +107,7 @@ class Plan:
     @property
     def has_motion(self) -> bool:
         """Whether the subjects' head motion is known."""
-        return self.source.has_images or "mean_fd_mm" in self.source.participants
+        return self.source.knows_motion
 
     @property
     def clean_series(self) -> str:
@@ -147,6 +147,17 @@ class Plan:
     @cached_property
     def _batch_of(self) -> dict[str, tuple[str, str]]:
         return {who: batch for batch, subjects in self.batches.items() for who in subjects}
+
+    def runs_of(self, subject: str) -> list[str]:
+        """Runs of a subject, as keys of ``source.runs``."""
+        return self._runs_of[subject]
+
+    @cached_property
+    def _runs_of(self) -> dict[str, list[str]]:
+        runs: dict[str, list[str]] = {}
+        for run, (subject, _) in self.source.runs.items():
+            runs.setdefault(subject, []).append(run)
+        return runs
 
     def subjects_at(self, site: str) -> list[str]:
         """Subjects at a site, without ``sub-``, in the order of the participants table."""

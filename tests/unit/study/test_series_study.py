@@ -6,6 +6,7 @@ import pytest
 from notears_pfl.errors import CohortError, TableError
 from notears_pfl.study.timeseries import read_series_study
 
+GROUPS = ("1", "2")
 OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
 
 
@@ -24,7 +25,7 @@ def source(tmp_path):
 
 
 def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path):
-    study = read_series_study(source)
+    study = read_series_study(source, GROUPS)
 
     names = ("0050003", "S1-1-0001", "sub-04", "sub-S120001")
     assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
@@ -34,7 +35,7 @@ def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path
 
 
 def test_labels_that_look_like_numbers_stay_as_they_are(source):
-    participants = read_series_study(source).participants
+    participants = read_series_study(source, GROUPS).participants
 
     assert participants["site"].tolist() == ["01"] * 4
     assert participants["group"].tolist() == ["1", "2", "1", "2"]
@@ -45,7 +46,7 @@ def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
         (tmp_path / f"{name}_aal.1D").unlink()
 
     with pytest.raises(CohortError) as refusal:
-        read_series_study(source)
+        read_series_study(source, GROUPS)
 
     head, *lines = str(refusal.value).splitlines()
     assert "2 of 4 subjects cannot be used" in head
@@ -57,7 +58,7 @@ def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
 def test_those_without_a_file_can_be_left_out(source, tmp_path):
     (tmp_path / "sub-04_aal.1D").unlink()
 
-    study = read_series_study({**source, "on_problem": "exclude"})
+    study = read_series_study({**source, "on_problem": "exclude"}, GROUPS)
 
     assert len(study.files) == 3
     assert "sub-04" in study.names
@@ -67,7 +68,7 @@ def test_those_without_a_file_can_be_left_out(source, tmp_path):
 @pytest.mark.parametrize("series", ["nowhere/{participant_id}.1D", "nowhere.npz"])
 def test_series_that_nobody_has_are_an_error_of_the_settings(source, series):
     with pytest.raises(CohortError, match=r"none of the 4 subjects.*Correct source\.series"):
-        read_series_study({**source, "series": series, "on_problem": "exclude"})
+        read_series_study({**source, "series": series, "on_problem": "exclude"}, GROUPS)
 
 
 def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
@@ -76,14 +77,14 @@ def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
     archive.write_bytes(archive.read_bytes()[:200])
 
     with pytest.raises(TableError, match=r"all\.npz: cannot be read .*copy it again"):
-        read_series_study({**source, "series": str(archive)})
+        read_series_study({**source, "series": str(archive)}, GROUPS)
 
 
 def test_one_table_cannot_be_the_series_of_everyone(source):
     series = source["series"].replace("{participant_id}", "0050003")
 
     with pytest.raises(CohortError, match=r"must be an \.npz .* put \{participant_id\} into"):
-        read_series_study({**source, "series": series})
+        read_series_study({**source, "series": series}, GROUPS)
 
 
 def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
@@ -91,4 +92,4 @@ def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
     (tmp_path / "people.tsv").write_text(people)
 
     with pytest.raises(CohortError, match=r"no site or no group.*\n  site: 0050003$"):
-        read_series_study(source)
+        read_series_study(source, GROUPS)
