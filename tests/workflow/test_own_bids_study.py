@@ -1,6 +1,7 @@
 """A raw BIDS dataset of a user's own, through the workflow: good subjects and every bad kind."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -81,3 +82,30 @@ def test_the_surrogate_is_refused_for_data_of_people(preprocessed_once, tmp_path
     done = study.snakemake("--cores", "1")
 
     assert "rois.atlas is 'surrogate', which works for the phantom only" in done.stderr
+
+
+def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(
+    preprocessed_once, tmp_path
+):
+    dataset, name = tmp_path / "dataset", GOOD[0]
+    shutil.copytree(preprocessed_once.path / f"results/bids/{name}", dataset / name)
+    for file in list((dataset / name / "func").iterdir()):
+        for run in ("run-01", "run-02"):
+            own = file.name.replace("task-rest", f"task-eyesopen_{run}")
+            shutil.copyfile(file, file.with_name(own))
+        file.unlink()
+    people = pd.DataFrame({"participant_id": [name], "site": ["COI"], "group": ["MDD"]})
+    people.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    study = own_study(tmp_path / "study", dataset, kind="bids", bold={"task": "eyesopen"})
+    image = f"results/preproc/{name}/func/{name}_task-eyesopen_run-02_space-MNI152_desc-clean_bold"
+
+    done = study.snakemake("--dry-run", "preprocessing", f"{image}.nii.gz")
+    refused = study.snakemake("--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert "no site has both groups, MDD and HC; the groups in the table are MDD" in done.stderr
+    assert "can only be preprocessed" in done.stderr
+    assert f"{image}.json" in done.stdout
+    assert "1 of 1 subjects have several runs" in done.stderr
+    assert refused.returncode != 0
+    assert "networks need them" in refused.stderr

@@ -69,7 +69,7 @@ def enrol(
 
     Subjects outside the study are excluded. If any of the others has a problem, ``stop`` raises an
     error that lists all problems, and ``exclude`` continues without these subjects. Sites that are
-    left with one group are excluded.
+    left with one group are excluded, unless all are.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ def enrol(
     problems_text = ids.map(lambda who: "; ".join(unusable.get(who, []))).astype(object)
     reasons = reasons.where(is_outside, problems_text)
     sites, lacking = sites_with_both_groups(participants[reasons == ""], groups, name)
-    elsewhere = (reasons == "") & ~participants["site"].isin(sites)
+    # Without a site with both groups, all subjects can still be preprocessed.
+    elsewhere = (reasons == "") & ~participants["site"].isin(sites or participants["site"])
     reasons[elsewhere] = "site " + participants["site"][elsewhere] + " lacks one of the groups"
     lines += lacking
     if unusable:

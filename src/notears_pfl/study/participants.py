@@ -12,6 +12,8 @@ from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 
 # Label of a site or group that is missing in the table.
 UNKNOWN = "unknown"
+# In the message on a study that can only be preprocessed.
+NO_SITE = "no site has both groups"
 
 
 def named_columns(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> pd.DataFrame:
@@ -186,7 +188,8 @@ def sites_with_both_groups(
     Returns
     -------
     tuple of two lists
-        The sites with both groups, in the table's order, and a message for each other site.
+        The sites with both groups, in the table's order, and a message for each other site; if no
+        site has both, one message that says so, with ``NO_SITE``.
     """
     for several in alike([*groups, *subjects["group"].unique()]):
         if not set(groups).isdisjoint(several):
@@ -199,11 +202,12 @@ def sites_with_both_groups(
     complete = [str(site) for site, found in present.items() if set(groups) <= found]
     if not complete:
         found = ", ".join(sorted(subjects["group"].unique())) or "none"
-        msg = (
-            f"{name}: no site has both groups, {groups[0]} and {groups[1]}; the groups in the "
-            f"table are {found}. Correct groups in the configuration, or the table."
+        line = (
+            f"{name}: {NO_SITE}, {groups[0]} and {groups[1]}; the groups in the table are {found}. "
+            "Correct groups in the configuration, or the table. Without both groups, subjects can "
+            "only be preprocessed (snakemake preprocessing): networks need them."
         )
-        raise CohortError(msg)
+        return [], [line]
     lines = []
     for site, found in present.items():
         lacking = [group for group in groups if group not in found]

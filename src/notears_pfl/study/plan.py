@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.cohort.covariates import QUALITY, check_known
+from notears_pfl.errors import CohortError
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.phantom.cohort import PARTICIPANTS_SIDECAR
 from notears_pfl.study.configuration import StudyTables, read_tables
+from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
@@ -177,8 +179,9 @@ class Plan:
 
 
 def plan_study(
-    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool
-) -> Plan:
+    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool,
+    needs_networks: bool = True,
+) -> Plan:  # fmt: skip
     """Check the configuration of a study and plan it.
 
     Parameters
@@ -194,10 +197,14 @@ def plan_study(
         they do so without reading headers, and as the process that started them did.
     is_main : bool
         Whether this process starts the jobs, and so reads the headers and writes the record.
+    needs_networks : bool
+        Whether networks are to be estimated; if not, one group is enough.
     """
     tables = read_tables(config, schemas, name)
     known = read_sidecar(record) if not is_main and record.exists() else {}
     source = read_source(config, tables, name, known)
+    if needs_networks and not source.sites:
+        raise CohortError(next(line for line in source.notices if NO_SITE in line))
     drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
     known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
     check_known(config["cohort"]["match"], list(known_columns), source.participants_table)
