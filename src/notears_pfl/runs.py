@@ -19,6 +19,9 @@ LARGEST = {
     "dropout", "largest_rotation_deg", "largest_translation_mm", "n_regressors",
     "non_steady_volumes",
 }  # fmt: skip
+RULES: tuple[tuple[set[str], Callable[[Any], Any]], ...] = (
+    (SUMS, sum), (SMALLEST, min), (LARGEST, max),
+)  # fmt: skip
 # Figures of a run that stay beside those of the subject.
 OF_RUNS = ("n_volumes", "mean_fd_power_mm", "degrees_of_freedom")
 
@@ -39,7 +42,7 @@ def by_run(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def run_parts(series: pd.DataFrame) -> list[pd.DataFrame]:
-    """Runs of the series that ``by_run`` gives; a single run is the series themselves."""
+    """Split the series that ``by_run`` gives into runs; a single run is the series themselves."""
     if series.index.name != RUN:
         return [series]
     return [part for _, part in series.groupby(level=RUN, sort=False)]
@@ -87,20 +90,18 @@ def _joined(name: str, values: Sequence[Any], n_volumes: Sequence[int]) -> Any:
         return list(dict.fromkeys(item for value in found for item in value))
     if not all(isinstance(value, int | float) for value in found):
         return "; ".join(dict.fromkeys(map(str, found)))
-    rules: dict[str, Callable[[Sequence[Any]], Any]] = (
-        dict.fromkeys(SUMS, sum) | dict.fromkeys(SMALLEST, min) | dict.fromkeys(LARGEST, max)
-    )
-    if name in rules:
-        return rules[name](found)
+    for names, rule in RULES:
+        if name in names:
+            return rule(found)
     return float(np.average(found, weights=[n for _, n in known]))
 
 
-def _all_cautions(
-    reports: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]
-) -> list[str]:
+def _all_cautions(reports: Mapping[str, Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
     """Cautions of all runs; those that not every run has are named after their run."""
     own = {run: report.get("cautions", []) for run, report in reports.items()}
-    shared = [text for text in next(iter(own.values())) if all(text in them for them in own.values())]
+    shared = [
+        text for text in next(iter(own.values())) if all(text in them for them in own.values())
+    ]
     of_runs = [f"{run}: {t}" for run, them in own.items() for t in them if t not in shared]
     return [*shared, *of_runs, *(f"{run} was left out: {why}" for run, why in failed.items())]
 

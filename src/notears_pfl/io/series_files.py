@@ -59,8 +59,8 @@ def read_series(
 
     ``.tsv`` and ``.csv`` have a line of names; ``.1D`` and ``.txt`` are bare numbers with
     ``#`` comments; ``.npy`` is one array, ``.mat`` one matrix; ``.npz`` has one array per subject,
-    by one of its ``names``. A missing file fails the subject; one of those ``planned``, which were there when
-    the run was planned, was lost by the machine.
+    by one of its ``names``. A missing file fails the subject; one of those ``planned``, which were
+    there when the run was planned, was lost by the machine.
     """
     path = series_path(pattern, *names)
     if not os.path.isfile(path):
@@ -105,7 +105,9 @@ def read_run(
         read_table(files[name]) if name in files else None for name in ("outliers", "motion")
     )
     sidecar = read_metadata(files.get("sidecars", []))
-    return RunTables(read_series(files["series"], *names, planned=planned), outliers, motion, sidecar)
+    return RunTables(
+        read_series(files["series"], *names, planned=planned), outliers, motion, sidecar
+    )
 
 
 def check_archive(path: str | Path) -> None:

@@ -187,7 +187,10 @@ class NotearsPFL:
         self.progress = progress
 
     def fit(
-        self, samples: Sequence[npt.ArrayLike], *, subjects: Sequence[npt.ArrayLike] | None = None,
+        self,
+        samples: Sequence[npt.ArrayLike],
+        *,
+        subjects: Sequence[npt.ArrayLike] | None = None,
         runs: Sequence[npt.ArrayLike] | None = None,
     ) -> Self:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.

@@ -29,6 +29,7 @@ from notears_pfl.report.page import embed_image, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
 from notears_pfl.report.registration_drawing import REGISTRATIONS, registration_figure
 from notears_pfl.report.sections.subject_quality import FIGURES
+from notears_pfl.runs import RUN
 
 # Framewise displacement above which a volume counts as moved, mm; as in the quality measures.
 MOVED_MM = 0.5
@@ -150,8 +151,9 @@ def _parts(
     )
     parts["Spectrum"] = _picture(
         spectrum_figure(
-            {title: series.filter(rois.index) for title, series in stages.items()},
-            tr, settings["band_hz"],
+            {title: series.drop(columns=RUN, errors="ignore") for title, series in stages.items()},
+            tr,
+            settings["band_hz"],
         ),
         f"Power spectrum of {name}, {' and '.join(stages)}",
         f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."

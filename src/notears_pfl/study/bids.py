@@ -104,9 +104,7 @@ def _unequal_times(
 
 def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:
     """Name the runs of enrolled subjects that cannot be used."""
-    lines = [
-        f"  {who} {run}: {why}" for who in enrolled for run, why in lost.get(who, {}).items()
-    ]
+    lines = [f"  {who} {run}: {why}" for who in enrolled for run, why in lost.get(who, {}).items()]
     head = f"{len(lines)} runs cannot be used; their subjects are used without them."
     return ["\n".join([head, *lines])] if lines else []
 
@@ -166,7 +164,9 @@ def checked_participants(
     raw = table.copy()
     problems: dict[int, list[str]] = {}
     if group_column in table:
-        table[group_column] = with_mapped_values(table[group_column], source.get("group_values", {}))
+        table[group_column] = with_mapped_values(
+            table[group_column], source.get("group_values", {})
+        )
         for row, problem in group_problems(
             raw[group_column], table[group_column], groups, group_column
         ).items():
@@ -250,9 +250,11 @@ def find_normalised_scan(
 def _chosen_runs(
     tree: BidsTree, folder: str, source: Mapping[str, Any], wanted: Mapping[str, object]
 ) -> tuple[list[BidsFile], list[str]]:
-    """Runs of a subject that the settings choose, or why there are none."""
+    """Find the runs of a subject that the settings choose, or say why there are none."""
     try:
-        return choose_runs(tree.images(folder, "func", "bold"), wanted, source.get("runs", "all")), []
+        return choose_runs(
+            tree.images(folder, "func", "bold"), wanted, source.get("runs", "all")
+        ), []
     except MachineError:
         raise
     except PflError as error:

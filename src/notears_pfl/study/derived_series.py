@@ -125,8 +125,9 @@ def motion_figures(motion: pd.DataFrame | None, sidecar: Mapping[str, Any]) -> d
             "share_fd_power_mm_above_0.5": float((moved > MOVED_MM).mean()),
         }
     mean = sidecar.get("MeanFramewiseDisplacement")
-    known = isinstance(mean, int | float) and not isinstance(mean, bool) and np.isfinite(mean)
-    return {"mean_fd_power_mm": float(mean)} if known else {}
+    if isinstance(mean, int | float) and np.isfinite(mean):
+        return {"mean_fd_power_mm": float(mean)}
+    return {}
 
 
 def _column(table: pd.DataFrame, what: str) -> pd.Series:

@@ -151,7 +151,7 @@ class Plan:
         return {who: batch for batch, subjects in self.batches.items() for who in subjects}
 
     def runs_of(self, subject: str) -> list[str]:
-        """Runs of a subject, as keys of ``source.runs``."""
+        """List the runs of a subject, as keys of ``source.runs``."""
         return self._runs_of[subject]
 
     @cached_property

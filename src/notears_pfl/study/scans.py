@@ -49,7 +49,7 @@ def usable_scans(
     problems: Sequence[str],
     on_problem: str,
 ) -> FoundScans:
-    """Scans of the runs without problems.
+    """Keep the scans of the runs without problems.
 
     With ``on_problem: exclude``, problems of some runs do not keep the subject out.
     """

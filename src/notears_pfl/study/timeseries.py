@@ -94,7 +94,9 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
         _check_shared_file(pattern)
     excluded = describe_problems(missing, len(found), path, "They are excluded.")
     files = sorted({str(file) for who, file in found.items() if who not in missing})
-    runs = {who: [{"name": ONLY_RUN, "series": str(file)}] for who, file in found.items()}
+    runs: dict[str, list[RunFiles]] = {
+        who: [{"name": ONLY_RUN, "series": str(file)}] for who, file in found.items()
+    }
     return SeriesStudy(participants, names, runs, files, [excluded] if missing else [])
 
 
@@ -162,8 +164,8 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     known = [own for own in ids if re.fullmatch(source["id_pattern"], own)]
     if not known:
         msg = (
-            f"{pattern}: {len(ids)} files in {folder} have such a name, and none of them an id that "
-            f"matches {source['id_pattern']}. Correct source.series or source.id_pattern."
+            f"{pattern}: {len(ids)} files in {folder} have such a name, and none of them an id "
+            f"that matches {source['id_pattern']}. Correct source.series or source.id_pattern."
         )
         raise CohortError(msg)
     return pd.DataFrame({_ids(source): known}), pattern
@@ -202,9 +204,7 @@ def _filled(pattern: str, row: pd.Series, own: str) -> str:
 def _knows_motion(runs: Mapping[str, Sequence[RunFiles]]) -> bool:
     """Whether files beside the series tell head motion, judged by the first run."""
     first = next((run for files in runs.values() for run in files), {})
-    return "motion" in first or bool(
-        motion_figures(None, read_metadata(first.get("sidecars", [])))
-    )
+    return "motion" in first or bool(motion_figures(None, read_metadata(first.get("sidecars", []))))
 
 
 def _check_shared_file(path: str) -> None:

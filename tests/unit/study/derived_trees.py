@@ -8,8 +8,10 @@ import pandas as pd
 ROIS = ["A", "B", "C"]
 
 
-def write_xcpd_run(root, subject, run, series, outliers=None, motion=None, atlas="atlas-4S156Parcels"):
-    """Write a run's series and what XCP-D puts beside them; ``run`` such as ``task-rest_run-01``."""
+def write_xcpd_run(
+    root, subject, run, series, outliers=None, motion=None, atlas="atlas-4S156Parcels"
+):
+    """Write a run's series and what XCP-D puts beside them; ``run`` as ``task-rest_run-01``."""
     session = [part for part in run.split("_") if part.startswith("ses-")]
     func = root.joinpath(f"sub-{subject}", *session, "func")
     func.mkdir(parents=True, exist_ok=True)
