@@ -193,27 +193,8 @@ def find_raw_scan(
         raise
     except PflError as error:
         problems.append(str(error))
-    scans: dict[str, Scan | None] = {}
-    run_problems: dict[str, list[str]] = {}
-    for run in runs:
-        tr = None
-        sidecars: list[str] = []
-        found = run_problems[run.run_name] = []
-        try:
-            sidecars = tree.sidecars(run)
-            metadata = read_metadata(sidecars)
-            tr = checked_repetition_time(metadata, sidecars, run.path, headers.needs_slice_times)
-        except MachineError:
-            raise
-        except PflError as error:
-            found.append(str(error))
-        found += headers.bold(run.path, sidecars if tr else [])
-        scans[run.run_name] = (
-            Scan(run.path, tuple(sidecars), tr, t1w=t1w.path, run=run.run_name)
-            if t1w and tr
-            else None
-        )
-    return usable_scans(scans, run_problems, problems, source.get("on_problem", "stop"))
+    files = {"t1w": t1w.path} if t1w else None
+    return _scans_of(tree, runs, problems, source, headers, lambda _: files)
 
 
 def find_normalised_scan(
@@ -222,28 +203,44 @@ def find_normalised_scan(
     """Find fMRIPrep's runs in MNI space and their confounds; slice timing is corrected."""
     wanted = {**source["bold"], "space": source["space"], "desc": "preproc"}
     runs, problems = _chosen_runs(tree, folder, source, wanted)
+
+    def beside(run: BidsFile) -> dict[str, str]:
+        # Older versions of fMRIPrep name this table "regressors".
+        tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
+        return {"confounds": choose_confounds(run, tables).path}
+
+    return _scans_of(tree, runs, problems, source, headers, beside)
+
+
+def _scans_of(
+    tree: BidsTree, runs: Sequence[BidsFile], problems: Sequence[str], source: Mapping[str, Any],
+    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, str] | None],
+) -> FoundScans:  # fmt: skip
+    """Check the runs of a subject; ``others`` gives the further files of one, or None."""
     scans: dict[str, Scan | None] = {}
     run_problems: dict[str, list[str]] = {}
     for run in runs:
-        tr = confounds = None
+        tr = files = None
         sidecars: list[str] = []
         found = run_problems[run.run_name] = []
         try:
             sidecars = tree.sidecars(run)
-            tr = checked_repetition_time(read_metadata(sidecars), sidecars, run.path, False)
-            # Older versions of fMRIPrep name this table "regressors".
-            tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
-            confounds = choose_confounds(run, tables)
+            metadata = read_metadata(sidecars)
+            tr = checked_repetition_time(metadata, sidecars, run.path, headers.needs_slice_times)
+            files = others(run)
         except MachineError:
             raise
         except PflError as error:
             found.append(str(error))
         found += headers.bold(run.path, sidecars if tr else [])
         scans[run.run_name] = (
-            Scan(run.path, tuple(sidecars), tr, confounds=confounds.path, run=run.run_name)
-            if tr and confounds
+            Scan(
+                run.path, tuple(sidecars), tr, files.get("t1w"), files.get("confounds"),
+                run=run.run_name,
+            )
+            if tr and files
             else None
-        )
+        )  # fmt: skip
     return usable_scans(scans, run_problems, problems, source.get("on_problem", "stop"))
 
 
