@@ -125,11 +125,15 @@ def test_runs_are_cleaned_one_by_one_and_joined_and_a_bad_one_is_left_out(derive
 
 
 def test_one_run_can_be_chosen(derived):
+    target = derived.batch("clean_timeseries")
+    all_runs = derived.snakemake("--dry-run", target)
     derived.edit_config(source__runs="first")
-    planned = derived.snakemake("--dry-run", derived.batch("clean_timeseries")).stderr
+    first = derived.snakemake("--dry-run", target)
     derived.edit_config(source__runs="all")
 
-    assert "have several runs" not in planned
+    assert first.returncode == 0
+    assert "1 of 3 subjects have several runs" in all_runs.stdout + all_runs.stderr
+    assert "have several runs" not in first.stdout + first.stderr
 
 
 def test_missing_confounds_and_another_space_are_named_at_once(derived):

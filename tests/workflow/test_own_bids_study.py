@@ -1,10 +1,11 @@
 """A raw BIDS dataset of a user's own, through the workflow: good subjects and every bad kind."""
 
 import json
-import shutil
 
+import nibabel as nib
 import pandas as pd
 import pytest
+from tests.tiny_images import tiny_bold, tiny_t1w
 
 from .own_dataset import AT_START, AT_WORK, GOOD, name_of, own_study
 
@@ -84,28 +85,29 @@ def test_the_surrogate_is_refused_for_data_of_people(preprocessed_once, tmp_path
     assert "rois.atlas is 'surrogate', which works for the phantom only" in done.stderr
 
 
-def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(
-    preprocessed_once, tmp_path
-):
+def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(tmp_path):
     dataset, name = tmp_path / "dataset", GOOD[0]
-    shutil.copytree(preprocessed_once.path / f"results/bids/{name}", dataset / name)
-    for file in list((dataset / name / "func").iterdir()):
-        for run in ("run-01", "run-02"):
-            own = file.name.replace("task-rest", f"task-eyesopen_{run}")
-            shutil.copyfile(file, file.with_name(own))
-        file.unlink()
+    for kind in ("anat", "func"):
+        (dataset / name / kind).mkdir(parents=True)
+    nib.save(tiny_t1w(), dataset / f"{name}/anat/{name}_T1w.nii.gz")
+    for run in ("run-01", "run-02"):
+        stem = dataset / f"{name}/func/{name}_task-eyesopen_{run}_bold"
+        nib.save(tiny_bold(), f"{stem}.nii.gz")
+        stem.with_suffix(".json").write_text('{"RepetitionTime": 2.0}')
     people = pd.DataFrame({"participant_id": [name], "site": ["COI"], "group": ["MDD"]})
     people.to_csv(dataset / "participants.tsv", sep="\t", index=False)
     study = own_study(tmp_path / "study", dataset, kind="bids", bold={"task": "eyesopen"})
+    study.edit_config(preproc__slice_timing=False, preproc__drop_volumes=0)
     image = f"results/preproc/{name}/func/{name}_task-eyesopen_run-02_space-MNI152_desc-clean_bold"
 
     done = study.snakemake("--dry-run", "preprocessing", f"{image}.nii.gz")
     refused = study.snakemake("--dry-run")
 
     assert done.returncode == 0, done.stderr
-    assert "no site has both groups, MDD and HC; the groups in the table are MDD" in done.stderr
-    assert "can only be preprocessed" in done.stderr
+    said = done.stdout + done.stderr
+    assert "no site has both groups, MDD and HC; the groups in the table are MDD" in said
+    assert "can only be preprocessed" in said
     assert f"{image}.json" in done.stdout
-    assert "1 of 1 subjects have several runs" in done.stderr
+    assert "1 of 1 subjects have several runs" in said
     assert refused.returncode != 0
-    assert "networks need them" in refused.stderr
+    assert "networks need them" in refused.stdout + refused.stderr
