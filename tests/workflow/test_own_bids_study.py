@@ -107,7 +107,7 @@ def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(tmp_path
     said = done.stdout + done.stderr
     assert "no site has both groups, MDD and HC; the groups in the table are MDD" in said
     assert "can only be preprocessed" in said
-    assert f"{image}.json" in done.stdout
+    assert f"cleaning the BOLD image of {name}, task-eyesopen_run-02" in done.stdout
     assert "1 of 1 subjects have several runs" in said
     assert refused.returncode != 0
     assert "networks need them" in refused.stdout + refused.stderr
