@@ -93,3 +93,45 @@ def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
 
     with pytest.raises(CohortError, match=r"no site or no group.*\n  site: 0050003$"):
         read_series_study(source, GROUPS)
+
+
+def test_columns_of_the_table_can_name_the_files(source, tmp_path):
+    rows = ["SUB,FILE_ID,site,DX,AGE", "7,Pitt_007,P,1,30", "8,Pitt_008,P,2,40"]
+    (tmp_path / "people.csv").write_text("\n".join([*rows, "9,no_filename,P,2,50"]))
+    for name in ("Pitt_007", "Pitt_008"):
+        (tmp_path / f"{name}.1D").touch()
+    own = source | {
+        "participants": str(tmp_path / "people.csv"), "series": str(tmp_path / "{FILE_ID}.1D"),
+        "id_column": "SUB", "columns": {"AGE": "age"}, "group_values": {1: "ASD", 2: "TC"},
+        "on_problem": "exclude",
+    }  # fmt: skip
+
+    study = read_series_study(own, ("ASD", "TC"))
+
+    assert study.participants["participant_id"].tolist() == ["sub-7", "sub-8"]
+    assert study.participants["group"].tolist() == ["ASD", "TC"]
+    assert study.participants["age"].tolist() == [30, 40]
+    assert study.runs["sub-8"][0]["series"] == str(tmp_path / "Pitt_008.1D")
+    reasons = study.enrolment.participants.set_index("participant_id")["not_enrolled"]
+    assert "no_filename.1D does not exist" in reasons["sub-9"]
+    with pytest.raises(CohortError, match=r"contains \{FILE\}, but the participants table has no"):
+        read_series_study(own | {"series": str(tmp_path / "{FILE}.1D")}, ("ASD", "TC"))
+
+
+def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp_path):
+    del source["participants"]
+    for name in ("S1-1-0001", "S1-2-0001", "S4-1-0001"):
+        (tmp_path / f"ROI_{name}.mat").touch()
+    own = source | {
+        "series": str(tmp_path / "ROI_{participant_id}.mat"), "group_values": {1: "MDD", 2: "HC"},
+        "id_pattern": r"(?P<site>S(?!4-)[0-9]+)-(?P<group>[12])-[0-9]+",
+    }  # fmt: skip
+
+    study = read_series_study(own, ("MDD", "HC"))
+
+    assert study.participants["participant_id"].tolist() == ["sub-S110001", "sub-S120001"]
+    assert study.participants["site"].tolist() == ["S1", "S1"]
+    assert study.participants["group"].tolist() == ["MDD", "HC"]
+    assert study.files == [str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)]
+    with pytest.raises(CohortError, match=r"3 files in .* and none of them an id that matches X"):
+        read_series_study(own | {"id_pattern": "X"}, ("MDD", "HC"))
