@@ -2,7 +2,7 @@
 
 from notears_pfl.baselines.equal_sparsity import ComparisonOptions, compare_draw
 from notears_pfl.cohort.draws import draw_subjects
-from notears_pfl.cohort.samples import site_samples
+from notears_pfl.cohort.samples import run_series
 from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_subjects, with_parameters
 from notears_pfl.io.rulelog import rule_log
@@ -15,10 +15,14 @@ with rule_log(snakemake.log[0]):
     drawn = draw_subjects(cohort, params.groups, params.sites, params.sizes, [draw], params.seed)
     paths = ListedFiles(snakemake.input.series, "series", params.participants)
     raw = read_subjects(drawn["participant_id"].unique(), paths, params.rois)
-    series = {name: site_samples({name: table}, params.scale).x for name, table in raw.items()}
+    series = {name: run_series({name: table}, params.scale) for name, table in raw.items()}
     sets = {
         name: {
-            site: [series[who] for who in members.loc[members["site"] == site, "participant_id"]]
+            site: [
+                run
+                for who in members.loc[members["site"] == site, "participant_id"]
+                for run in series[who]
+            ]
             for site in params.sites
         }
         for name, members in drawn.groupby("set", sort=False)

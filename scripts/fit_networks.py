@@ -19,7 +19,8 @@ with rule_log(snakemake.log[0]):
 
     subjects = [samples[site].subjects for site in params.sites]
     estimator = with_parameters(params.estimator, snakemake.input.pooled)
-    fit = NotearsPFL(**estimator).fit(x, subjects=subjects)
+    runs = [samples[site].runs for site in params.sites]
+    fit = NotearsPFL(**estimator).fit(x, subjects=subjects, runs=runs)
 
     sites = {
         site: {

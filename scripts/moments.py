@@ -18,10 +18,12 @@ with rule_log(snakemake.log[0]):
     names = subjects["participant_id"].tolist()
     paths = ListedFiles(snakemake.input.series, "series", params.participants)
     series = read_subjects(names, paths, params.rois)
+    samples = [site_samples({name: series[name]}, params.scale) for name in names]
     moments = subject_moments(
-        [site_samples({name: series[name]}, params.scale).x for name in names],
+        [own.x for own in samples],
         subjects["site"].map(params.sites.index),
         names=names,
+        runs=[own.runs for own in samples],
     )
     print(*strata_without_values(subjects, params.strata), sep="\n", end="")
     arrays = subject_arrays(

@@ -16,6 +16,7 @@ with rule_log(snakemake.log[0]):
     fit = NotearsPFL(**params.estimator).fit(
         [samples[site].x for site in params.sites],
         subjects=[samples[site].subjects for site in params.sites],
+        runs=[samples[site].runs for site in params.sites],
     )
     sites = {
         site: {"Subjects": own.n_subjects, "EffectiveSamples": own.n_effective}

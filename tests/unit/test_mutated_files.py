@@ -10,6 +10,7 @@ import json
 import os
 import random
 import shutil
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -315,7 +316,7 @@ def test_participants_of_ready_series(tmp_path):
         return ({**sound, "series": pattern},)
 
     def read(source):
-        found = read_series_study(source)
+        found = read_series_study(source, ("MDD", "HC"))
         sites_with_both_groups(found.participants, ("MDD", "HC"), source["participants"])
 
     assert survey("participants", read, prepare)
@@ -402,7 +403,7 @@ def test_a_raw_dataset(tmp_path):
 
     def read(source):
         enrolment = enrol_datasets(source, ("MDD", "HC"), HeaderChecks(10, True), find_raw_scan)
-        for scan in enrolment.scans.values():
+        for scan in chain.from_iterable(enrolment.scans.values()):
             read_timing(scan.sidecars)
         write_table(pd.DataFrame(enrolment.rows()), tmp_path / "written.tsv", index=False)
 
@@ -425,7 +426,7 @@ def test_fmriprep(tmp_path):
     def read(source):
         checks = HeaderChecks(10, needs_slice_times=False)
         enrolment = enrol_datasets(source, ("MDD", "HC"), checks, find_normalised_scan)
-        for scan in enrolment.scans.values():
+        for scan in chain.from_iterable(enrolment.scans.values()):
             read_timing(scan.sidecars, slices=False)
             read_confounds(scan.confounds, ["trans_x", "rot_x"])
 

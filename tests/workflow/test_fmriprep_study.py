@@ -1,6 +1,7 @@
 """fMRIPrep's derivatives as a source: the ROI series of the direct way, to single precision."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from notears_pfl.preproc.run import preprocess_run
 from .own_dataset import own_study
 
 SUBJECTS = ["sub-COIMDD001", "sub-COIHC001"]
+SEVERAL = "sub-COIMDD002"
 SPACE = "MNI152NLin6Asym"
 RAW = "results/timeseries/{}_seg-AAL116_desc-raw_timeseries"
 CLEAN = "results/timeseries/{}_seg-AAL116_desc-clean_timeseries"
@@ -60,15 +62,31 @@ def write_derivatives(study, name, folder):
     confounds.to_csv(f"{stem}_desc-confounds_timeseries.tsv", sep="\t", index=False)
 
 
+def write_runs(folder):
+    """Give a subject three times another's run; one has too few confounds, one their old name."""
+    source = folder / SUBJECTS[0] / "func"
+    target = folder / SEVERAL / "func"
+    target.mkdir(parents=True)
+    for run in ("run-1", "run-02", "run-3"):
+        for file in source.iterdir():
+            name = file.name.replace(SUBJECTS[0], SEVERAL).replace("task-rest", f"task-rest_{run}")
+            if run == "run-02":
+                name = name.replace("confounds_timeseries", "confounds_regressors")
+            shutil.copyfile(file, target / name)
+    confounds = target / f"{SEVERAL}_task-rest_run-3_desc-confounds_timeseries.tsv"
+    confounds.write_text("\n".join(confounds.read_text().splitlines()[:30]) + "\n")
+
+
 @pytest.fixture(scope="module")
 def derived(bids_study, tmp_path_factory):
     """Run a study on derivatives of two subjects of the study on raw images."""
     folder = tmp_path_factory.mktemp("fmriprep")
     for name in SUBJECTS:
         write_derivatives(bids_study, name, folder / "derivatives")
+    write_runs(folder / "derivatives")
     participants = bids_study.path.parent / "dataset/participants.tsv"
     table = pd.read_csv(participants, sep="\t")
-    own = table[table["participant_id"].isin(SUBJECTS)]
+    own = table[table["participant_id"].isin([*SUBJECTS, SEVERAL])]
     own.to_csv(folder / "participants.tsv", sep="\t", index=False)
     study = own_study(
         folder / "study", folder / "derivatives",
@@ -121,6 +139,35 @@ def test_nilearns_strategy_cleans_again_in_the_old_naming_too(derived):
     assert "nilearn's strategy simple for fMRIPrep" in report["methods"]["regress"]
 
 
+def test_runs_are_cleaned_one_by_one_and_joined_and_a_bad_one_is_left_out(derived):
+    alone, joined = (
+        read_table(derived.path / f"{CLEAN.format(name)}.tsv") for name in (SUBJECTS[0], SEVERAL)
+    )
+    report = json.loads((derived.path / f"{CLEAN.format(SEVERAL)}.json").read_text())
+
+    assert list(dict.fromkeys(joined["run"])) == ["task-rest_run-1", "task-rest_run-02"]
+    for _, run in joined.groupby("run"):
+        pd.testing.assert_frame_equal(run[alone.columns].reset_index(drop=True), alone)
+    assert report["n_volumes"] == 120
+    assert "29 rows, the run 70 volumes" in report["runs"]["task-rest_run-3"]["reason"]
+    assert any(text.startswith("task-rest_run-3 was left out") for text in report["cautions"])
+    func = derived.path / f"results/preproc/{SEVERAL}/func"
+    for run in ("task-rest_run-1", "task-rest_run-02"):
+        assert (func / f"{SEVERAL}_{run}_desc-motion_timeseries.tsv").exists()
+
+
+def test_one_run_can_be_chosen(derived):
+    target = derived.batch("clean_timeseries")
+    all_runs = derived.snakemake("--dry-run", target)
+    derived.edit_config(source__runs="first")
+    first = derived.snakemake("--dry-run", target)
+    derived.edit_config(source__runs="all")
+
+    assert first.returncode == 0
+    assert "1 of 3 subjects have several runs" in all_runs.stdout + all_runs.stderr
+    assert "have several runs" not in first.stdout + first.stderr
+
+
 def test_missing_confounds_and_another_space_are_named_at_once(derived):
     (confounds,) = (derived.path.parent / "derivatives").glob(f"{SUBJECTS[0]}/func/*confounds*")
     hidden = confounds.with_suffix(".away")
@@ -132,7 +179,7 @@ def test_missing_confounds_and_another_space_are_named_at_once(derived):
     elsewhere = derived.snakemake("--cores", "1")
     derived.edit_config(source__space=SPACE)
 
-    assert "1 of 2 subjects cannot be used" in done.stderr
+    assert "1 of 3 subjects cannot be used" in done.stderr
     assert "no desc-confounds_timeseries.tsv beside" in done.stderr
-    assert "2 of 2 subjects cannot be used" in elsewhere.stderr
+    assert "3 of 3 subjects cannot be used" in elsewhere.stderr
     assert "no BOLD run with task-rest_space-MNI152NLin2009cAsym_desc-preproc" in elsewhere.stderr

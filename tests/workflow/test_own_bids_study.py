@@ -2,8 +2,10 @@
 
 import json
 
+import nibabel as nib
 import pandas as pd
 import pytest
+from tests.tiny_images import tiny_bold, tiny_t1w
 
 from .own_dataset import AT_START, AT_WORK, GOOD, name_of, own_study
 
@@ -81,3 +83,31 @@ def test_the_surrogate_is_refused_for_data_of_people(preprocessed_once, tmp_path
     done = study.snakemake("--cores", "1")
 
     assert "rois.atlas is 'surrogate', which works for the phantom only" in done.stderr
+
+
+def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(tmp_path):
+    dataset, name = tmp_path / "dataset", GOOD[0]
+    for kind in ("anat", "func"):
+        (dataset / name / kind).mkdir(parents=True)
+    nib.save(tiny_t1w(), dataset / f"{name}/anat/{name}_T1w.nii.gz")
+    for run in ("run-01", "run-02"):
+        stem = dataset / f"{name}/func/{name}_task-eyesopen_{run}_bold"
+        nib.save(tiny_bold(), f"{stem}.nii.gz")
+        stem.with_suffix(".json").write_text('{"RepetitionTime": 2.0}')
+    people = pd.DataFrame({"participant_id": [name], "site": ["COI"], "group": ["MDD"]})
+    people.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+    study = own_study(tmp_path / "study", dataset, kind="bids", bold={"task": "eyesopen"})
+    study.edit_config(preproc__slice_timing=False, preproc__drop_volumes=0)
+    image = f"results/preproc/{name}/func/{name}_task-eyesopen_run-02_space-MNI152_desc-clean_bold"
+
+    done = study.snakemake("--dry-run", "preprocessing", f"{image}.nii.gz")
+    refused = study.snakemake("--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "no site has both groups, MDD and HC; the groups in the table are MDD" in said
+    assert "can only be preprocessed" in said
+    assert f"cleaning the BOLD image of {name}, task-eyesopen_run-02" in done.stdout
+    assert "1 of 1 subjects have several runs" in said
+    assert refused.returncode != 0
+    assert "networks need them" in refused.stdout + refused.stderr

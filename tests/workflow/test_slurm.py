@@ -194,7 +194,7 @@ def test_every_rule_of_a_subject_shares_slurm_jobs_with_other_subjects():
     profile = yaml.safe_load((PROFILE / "config.yaml").read_text())
 
     of_batches = set(re.findall(r'"logs/(\w+)/site-\{site\}_batch-\{batch\}\.log"', text))
-    of_a_subject = set(re.findall(r'"logs/(\w+)/sub-\{subject\}\.log"', text))
+    of_a_subject = set(re.findall(r'"logs/(\w+)/sub-\{subject\}_\{run\}\.log"', text))
 
     grouped = {rule for rule, group in profile["groups"].items() if group == "subjects"}
     assert grouped == of_batches | of_a_subject

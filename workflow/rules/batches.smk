@@ -31,6 +31,13 @@ def subjects_of(wildcards):
     return PLAN.batches[wildcards.site, wildcards.batch]
 
 
+def runs_of(wildcards):
+    """Runs of these subjects, or the one of the wildcard ``run``."""
+    runs = [run for who in subjects_of(wildcards) for run in PLAN.runs_of(who)]
+    name = wildcards.get("run")
+    return [run for run in runs if name in (None, PLAN.source.runs[run][1])]
+
+
 def batch_with(rule):
     """List of the files that a rule makes of the same subjects."""
 
@@ -56,11 +63,49 @@ def per_subject(**values):
     return of_batch
 
 
-def source_files(*files):
-    """Files of a batch in the user's dataset, by functions of a subject."""
+def per_run(**values):
+    """Values by name for each run of a batch: patterns of paths, or functions of a run."""
+
+    def of_batch(wildcards):
+        return {
+            name: [
+                value(run) if callable(value) else of_run(value, run)
+                for run in runs_of(wildcards)
+            ]
+            for name, value in values.items()
+        }
+
+    return of_batch
+
+
+def of_run(pattern, run):
+    """Path of a run's file: ``{run}`` is the run's name as its own file has it.
+
+    ``{only}`` is the subject, and the run's name too if the subject has several.
+    """
+    subject, name = PLAN.source.runs[run]
+    return (
+        pattern.replace("{subject}", subject)
+        .replace("{run}", name)
+        .replace("{only}", run)
+    )
+
+
+def of_subject(function):
+    """Function of a run that gives what ``function`` gives for its subject."""
+    return lambda run: function(PLAN.source.runs[run][0])
+
+
+def of_all_runs(pattern):
+    """Function of a subject that gives the paths of all its runs."""
+    return lambda who: [of_run(pattern, run) for run in PLAN.runs_of(who)]
+
+
+def source_files(*files, of=subjects_of):
+    """Files of a batch in the user's dataset, by functions of a subject, or ``of`` a run."""
 
     def paths(wildcards):
-        found = [file(who) for who in subjects_of(wildcards) for file in files]
+        found = [file(who) for who in of(wildcards) for file in files]
         return [
             path for one in found for path in ([one] if isinstance(one, str) else one)
         ]
@@ -68,10 +113,10 @@ def source_files(*files):
     return paths
 
 
-def raw_files(*files):
+def raw_files(*files, of=subjects_of):
     """Raw files of a batch in the user's dataset, or the list of the batch that makes them."""
     if not PLAN.source.makes_bids:
-        return source_files(*files)
+        return source_files(*files, of=of)
     return batch_with(PLAN.source.bids_maker)
 
 

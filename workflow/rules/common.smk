@@ -3,6 +3,10 @@ from snakemake.logging import logger
 from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.study.plan import plan_study
 
+# A study with one group, or a single pilot subject, can be preprocessed. Snakemake does not tell the
+# workflow its targets while reading it, and jobs of such a run, other processes, have other ones.
+PREPROCESSING_ALONE = "preprocessing" in sys.argv and "all" not in sys.argv
+
 try:
     PLAN = plan_study(
         config,
@@ -10,6 +14,7 @@ try:
         " + ".join(str(path) for path in workflow.configfiles),
         record=Path(".snakemake/image_headers.json"),
         is_main=workflow.is_main_process,
+        needs_networks=workflow.is_main_process and not PREPROCESSING_ALONE,
     )
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")

@@ -38,12 +38,13 @@ rule brain_template:
         "../../scripts/brain_template.py"
 
 
-# What is made of each subject. A run of fMRIPrep has no slices and no files of the T1w image.
+# What is made of each run: {run} is its name as in the data, {only} the subject, followed by the
+# run's name if the subject has several. A run of fMRIPrep has no slices and no files of the T1w image.
 RAW_FILES = {
-    "series": f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
-    "motion": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-motion_timeseries.tsv",
-    "confounds": "results/preproc/sub-{subject}/func/sub-{subject}_task-rest_desc-confounds_timeseries.tsv",
-    "report": f"results/timeseries/sub-{{subject}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
+    "series": f"results/timeseries/sub-{{only}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.tsv",
+    "motion": "results/preproc/sub-{subject}/func/sub-{subject}_{run}_desc-motion_timeseries.tsv",
+    "confounds": "results/preproc/sub-{subject}/func/sub-{subject}_{run}_desc-confounds_timeseries.tsv",
+    "report": f"results/timeseries/sub-{{only}}_seg-{PLAN.atlas.name}_desc-raw_timeseries.json",
 }
 
 
@@ -59,7 +60,7 @@ if PLAN.source.has_anatomy:
         "report": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
     }
     FUNCTIONAL_FILES = RAW_FILES | {
-        "picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-meanBold_slices.npz",
+        "picture": "results/preproc/sub-{subject}/figures/sub-{only}_space-T1w_desc-meanBold_slices.npz",
     }
     # Of these, what the steps on the BOLD run take.
     FROM_ANATOMY = {
@@ -105,7 +106,7 @@ if PLAN.source.has_anatomy:
 
     rule functional:
         input:
-            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars),
+            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars, of=runs_of),
             anatomical="results/batches/anatomical/site-{site}_batch-{batch}.tsv",
             brain=rules.brain_template.output.brain,
             labels=rules.atlas.output.labels,
@@ -124,11 +125,11 @@ if PLAN.source.has_anatomy:
         resources:
             mem_mb=2500,
         params:
-            subjects=subjects_of,
-            takes=per_subject(
+            subjects=runs_of,
+            takes=per_run(
                 bold=PLAN.source.bold, sidecar=PLAN.source.sidecars, **FROM_ANATOMY
             ),
-            makes=per_subject(**FUNCTIONAL_FILES),
+            makes=per_run(**FUNCTIONAL_FILES),
             preproc=RUN_SETTINGS,
             rois=PLAN.atlas.rois,
             code=code_of("functional"),
@@ -139,25 +140,27 @@ if PLAN.source.has_anatomy:
 
     rule clean_bold:
         input:
-            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars),
+            raw=raw_files(PLAN.source.bold, PLAN.source.sidecars, of=runs_of),
             anatomical=batch_with("anatomical"),
             functional=batch_with("functional"),
             brain=rules.brain_template.output.brain,
         output:
-            bold="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.nii.gz",
-            report="results/preproc/sub-{subject}/func/sub-{subject}_task-rest_space-MNI152_desc-clean_bold.json",
+            bold="results/preproc/sub-{subject}/func/sub-{subject}_{run}_space-MNI152_desc-clean_bold.nii.gz",
+            report="results/preproc/sub-{subject}/func/sub-{subject}_{run}_space-MNI152_desc-clean_bold.json",
         log:
-            "logs/clean_bold/sub-{subject}.log",
+            "logs/clean_bold/sub-{subject}_{run}.log",
         benchmark:
-            "logs/clean_bold/sub-{subject}.benchmark.tsv"
+            "logs/clean_bold/sub-{subject}_{run}.benchmark.tsv"
+        wildcard_constraints:
+            run="|".join({name for _, name in PLAN.source.runs.values()}),
         conda:
             "../../envs/preproc.yaml"
         threads: 1
         resources:
             mem_mb=2500,
         params:
-            subjects=subjects_of,
-            takes=per_subject(
+            subjects=runs_of,
+            takes=per_run(
                 bold=PLAN.source.bold,
                 sidecar=PLAN.source.sidecars,
                 **FROM_ANATOMY,
@@ -168,7 +171,7 @@ if PLAN.source.has_anatomy:
             preproc=RUN_SETTINGS | {"clean": config["preproc"]["clean"]},
             code=code_of("clean_bold"),
         message:
-            "Preprocessing: cleaning the BOLD image of sub-{wildcards.subject}"
+            "Preprocessing: cleaning the BOLD image of sub-{wildcards.subject}, {wildcards.run}"
         script:
             "../../scripts/clean_bold.py"
 
@@ -179,7 +182,10 @@ else:
     rule fmriprep_run:
         input:
             raw=source_files(
-                PLAN.source.bold, PLAN.source.sidecars, PLAN.source.confounds
+                PLAN.source.bold,
+                PLAN.source.sidecars,
+                PLAN.source.confounds,
+                of=runs_of,
             ),
             brain=rules.brain_template.output.brain,
             labels=rules.atlas.output.labels,
@@ -198,13 +204,13 @@ else:
         resources:
             mem_mb=4000,
         params:
-            subjects=subjects_of,
-            takes=per_subject(
+            subjects=runs_of,
+            takes=per_run(
                 bold=PLAN.source.bold,
                 sidecar=PLAN.source.sidecars,
                 confounds=PLAN.source.confounds,
             ),
-            makes=per_subject(**RAW_FILES),
+            makes=per_run(**RAW_FILES),
             preproc={
                 key: config["preproc"][key]
                 for key in ("style", "drop_volumes", "smooth")
@@ -236,8 +242,14 @@ rule clean_timeseries:
         "../../envs/preproc.yaml"
     params:
         subjects=subjects_of,
-        takes=per_subject(**RAW_FILES),
+        takes=per_subject(
+            **{name: of_all_runs(pattern) for name, pattern in RAW_FILES.items()}
+        ),
         makes=per_subject(**CLEAN_FILES),
+        each=per_subject(
+            runs=lambda who: [PLAN.source.runs[run][1] for run in PLAN.runs_of(who)],
+            lost=PLAN.source.lost_runs,
+        ),
         preproc={key: config["preproc"][key] for key in ("style", "clean")},
         selected=PLAN.atlas.selected,
         min_coverage=config["rois"]["min_coverage"],

@@ -9,6 +9,7 @@ import pandas as pd
 
 from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import CohortError
+from notears_pfl.runs import run_parts
 
 Scale = Literal["subject", "roi"]
 
@@ -23,9 +24,11 @@ class Samples:
     Parameters
     ----------
     x : ndarray of shape (n_samples, d)
-        Concatenated series, centred per subject and scaled.
+        Concatenated series, centred per run and scaled.
     subjects : ndarray of shape (n_samples,)
         Whose volume each row is, counted from 0.
+    runs : ndarray of shape (n_samples,)
+        Of which run each row is, counted from 0 over all subjects.
     n_subjects : int
         Number of subjects.
     n_effective : float
@@ -35,6 +38,7 @@ class Samples:
 
     x: np.ndarray
     subjects: np.ndarray
+    runs: np.ndarray
     n_subjects: int
     n_effective: float
 
@@ -45,26 +49,40 @@ def site_samples(series: Mapping[str, pd.DataFrame], scale: Scale) -> Samples:
     Parameters
     ----------
     series : mapping of str to DataFrame of shape (n_volumes, d)
-        Clean series by subject, columns labelled by ROI.
+        Clean series by subject, columns labelled by ROI. If a subject has several runs, the index
+        names the run of every volume (``runs.by_run``): each is centred and scaled by itself, so
+        that neither a step between runs nor another gain counts as signal, and no sample of one
+        is a neighbour of another's.
     scale : {"subject", "roi"}
         ``subject`` divides each subject by one number, its root mean square over all ROIs: this
         removes scanner gain and keeps the ROIs' relative variances. ``roi`` gives every ROI of
         every subject unit variance. The directions of edges depend on this choice: report it.
     """
     parts, n_effective = [], 0.0
-    for subject, table in series.items():
-        x = table.to_numpy(dtype=float)
-        x = x - x.mean(axis=0)
-        sd = x.std(axis=0)
-        _refuse_constant(subject, table.columns, sd)
-        parts.append(x / (sd if scale == "roi" else np.sqrt(np.mean(sd**2))))
-        n_effective += effective_sample_size(x)
+    own: list[int] = []
+    for number, (subject, table) in enumerate(series.items()):
+        for run in run_parts(table):
+            x = run.to_numpy(dtype=float)
+            x = x - x.mean(axis=0)
+            sd = x.std(axis=0)
+            _refuse_constant(subject, run.columns, sd)
+            parts.append(x / (sd if scale == "roi" else np.sqrt(np.mean(sd**2))))
+            n_effective += effective_sample_size(x)
+            own.append(number)
+    lengths = [len(part) for part in parts]
     return Samples(
         x=np.concatenate(parts),
-        subjects=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        n_subjects=len(parts),
+        subjects=np.repeat(own, lengths),
+        runs=np.repeat(np.arange(len(parts)), lengths),
+        n_subjects=len(series),
         n_effective=n_effective,
     )
+
+
+def run_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> list[np.ndarray]:
+    """Series of every run, centred and scaled as by ``site_samples``."""
+    samples = site_samples(series, scale)
+    return [samples.x[samples.runs == run] for run in np.unique(samples.runs)]
 
 
 def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:

@@ -91,6 +91,7 @@ def subject_moments(
     *,
     center: bool = True,
     names: Sequence[str] | None = None,
+    runs: Sequence[npt.NDArray[np.intp]] | None = None,
 ) -> SubjectMoments:
     """Moments of subjects from their series.
 
@@ -104,11 +105,21 @@ def subject_moments(
         Whether fits remove the mean of every ROI at each site.
     names : sequence of str, optional
         Names of the subjects in error messages.
+    runs : sequence of ndarray, optional
+        Of which run each volume of a subject is, (n_volumes,): autocorrelation is measured within
+        runs. By default each subject has one.
     """
     tables = [np.asarray(x, dtype=float) for x in series]
+    runs = runs or [np.zeros(len(x), dtype=np.intp) for x in tables]
     _refuse_identical(tables, names or [f"subject {i}" for i in range(len(tables))])
     sums = np.array([x.sum(axis=0) for x in tables])
-    effective = [effective_sample_size(x - x.mean(axis=0) if center else x) for x in tables]
+    effective = [
+        sum(
+            effective_sample_size(x - x.mean(axis=0) if center else x)
+            for x in (table[own == run] for run in np.unique(own))
+        )
+        for table, own in zip(tables, runs, strict=True)
+    ]
     return SubjectMoments(
         S=np.array([x.T @ x for x in tables]),
         s=sums,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from notears_pfl.cohort.samples import site_samples
+from notears_pfl.cohort.samples import Samples, site_samples
 from notears_pfl.federated.privacy import Noise, cached_moments
 from notears_pfl.federated.run_records import refuse_changed_release, run_without_noise
 from notears_pfl.federated.site_rules import RefusedError, SiteRules
@@ -61,7 +61,7 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
     # would both find no release, and noise drawn twice can be averaged out.
     with one_at_a_time(rules.records):
         if rules.noise is None:
-            exact = _exact_site(rules, plan, series, x, samples.subjects, demean)
+            exact = _exact_site(rules, plan, series, samples, x, demean)
             return LoadedSite(exact, {**counts, "noise": None})
         # The site gets no samples and cannot cross-validate: folds would exceed ε and δ.
         U = _private_moments(rules, rules.noise, plan, series)
@@ -70,15 +70,15 @@ def load_site(rules: SiteRules, site: str, plan: Mapping[str, Any]) -> LoadedSit
 
 
 def _exact_site(
-    rules: SiteRules, plan: Mapping[str, Any], series: Series, x: Array,
-    subjects: npt.NDArray[np.intp], demean: bool,
+    rules: SiteRules, plan: Mapping[str, Any], series: Series, samples: Samples, x: Array,
+    demean: bool,
 ) -> Site:  # fmt: skip
     """Site without noise, with folds if these are large enough."""
     release = _release(plan, [table.to_numpy(dtype=float) for table in series.values()])
     refuse_changed_release(rules.records, plan["group"], release)
-    whole = site_from_samples(x, demean=demean, subjects=subjects)
+    whole = site_from_samples(x, demean=demean, subjects=samples.subjects, runs=samples.runs)
     described = whole.describe()
-    if subjects_per_fold(subjects, n_folds([described])) >= rules.minimum_fold_subjects:
+    if subjects_per_fold(samples.subjects, n_folds([described])) >= rules.minimum_fold_subjects:
         return whole
     return Site(second_moments(x, demean=demean), n_effective=described.n_effective)
 

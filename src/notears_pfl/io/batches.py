@@ -175,18 +175,25 @@ class Batch:
 class ListedFiles(Mapping[str, str]):
     """Paths of one kind of file by participant, from the lists of batches.
 
-    A path is given only if the file is the one on the list.
+    A path is given only if the file is the one on the list. Of files of several runs, whose lists
+    name the run after the participant, the first run's is given.
     """
 
     def __init__(self, lists: Iterable[str], file: str, participants: Sequence[str]):
-        rows = {
-            row.participant: row for path in lists for row in read_list(path) if row.file == file
-        }
+        rows: dict[str, list[Listed]] = {}
+        for row in (row for path in lists for row in read_list(path) if row.file == file):
+            rows.setdefault(row.participant.partition("_")[0], []).append(row)
         self._rows = {name: rows[name] for name in participants}
 
     def __getitem__(self, participant: str) -> str:
         """Give the participant's file, after a check of its content."""
-        row = self._rows[participant]
+        return self._checked(self._rows[participant][0])
+
+    def runs(self, participant: str) -> list[str]:
+        """Give the files of all runs of a participant, after a check of their content."""
+        return [self._checked(row) for row in self._rows[participant]]
+
+    def _checked(self, row: Listed) -> str:
         with blaming_the_machine(row.path, "read"):
             if file_digest(row.path) != row.sha256:
                 raise _changed(row.path)
@@ -205,15 +212,31 @@ def listed_files(
     lists: Mapping[str, Sequence[str]], files: Mapping[str, tuple[str, str]],
     participants: Sequence[str],
 ) -> dict[str, dict[str, str]]:  # fmt: skip
-    """Files of each participant by kind.
+    """Files of each participant by kind; of several runs, those of the first.
 
     ``lists`` are lists of batches by the rule that wrote them; ``files`` gives, for each kind, the
     rule and the name that the file has on its lists.
     """
-    found = {
+    found = _of_kinds(lists, files, participants)
+    return {who: {kind: paths[who] for kind, paths in found.items()} for who in participants}
+
+
+def listed_runs(
+    lists: Mapping[str, Sequence[str]], files: Mapping[str, tuple[str, str]],
+    participants: Sequence[str],
+) -> dict[str, dict[str, list[str]]]:  # fmt: skip
+    """Files of all runs of each participant by kind."""
+    found = _of_kinds(lists, files, participants)
+    return {who: {kind: paths.runs(who) for kind, paths in found.items()} for who in participants}
+
+
+def _of_kinds(
+    lists: Mapping[str, Sequence[str]], files: Mapping[str, tuple[str, str]],
+    participants: Sequence[str],
+) -> dict[str, ListedFiles]:  # fmt: skip
+    return {
         kind: ListedFiles(lists[rule], name, participants) for kind, (rule, name) in files.items()
     }
-    return {who: {kind: paths[who] for kind, paths in found.items()} for who in participants}
 
 
 def is_list(path: str) -> bool:

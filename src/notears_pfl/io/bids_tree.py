@@ -15,6 +15,10 @@ from notears_pfl.errors import DatasetError, MachineError
 from notears_pfl.io.machine import blaming_the_machine
 
 _ENTITY = re.compile(r"([a-zA-Z0-9]+)-([a-zA-Z0-9+]+)")
+# Entities of what was made of a run, which the run itself does not have.
+NOT_OF_RUNS = (
+    "space", "res", "den", "cohort", "seg", "atlas", "stat", "meas", "desc", "part",
+)  # fmt: skip
 # Entities that count: run-1 and run-01 are the same run.
 _COUNTING = ("run", "echo")
 
@@ -38,6 +42,13 @@ class BidsFile:
             return None
         entities = {m[1]: _label(m[1], m[2]) for m in matches if m}
         return cls(str(path), entities, suffix, dot + extension)
+
+    @property
+    def run_name(self) -> str:
+        """Session, task, run and whatever else tells a run from others, as the name has them."""
+        pairs = PurePath(self.path).name.split("_")[:-1]
+        kept = [pair for pair in pairs if pair.partition("-")[0] not in ("sub", *NOT_OF_RUNS)]
+        return "_".join(kept)
 
     @property
     def run(self) -> int:
@@ -90,6 +101,12 @@ class BidsTree:
 
     def images(self, subject: str, datatype: str, suffix: str) -> list[BidsFile]:
         """NIfTI images of a subject, over all sessions, sorted by session, then by name."""
+        return self.files(subject, datatype, suffix, (".nii", ".nii.gz"))
+
+    def files(
+        self, subject: str, datatype: str, suffix: str, extensions: tuple[str, ...]
+    ) -> list[BidsFile]:
+        """Files of a subject, over all sessions, sorted by session, then by name."""
         folder = self.root / subject
         sessions = [name for name in self._names(folder) if name.startswith("ses-")]
         files = []
@@ -98,7 +115,7 @@ class BidsTree:
             files += [
                 file
                 for file in named
-                if file and file.suffix == suffix and file.extension in (".nii", ".nii.gz")
+                if file and file.suffix == suffix and file.extension in extensions
             ]
         return files
 

@@ -13,6 +13,7 @@ import pandas as pd
 from notears_pfl.errors import TableError
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import read_relmat, read_table, write_table
+from notears_pfl.runs import by_run
 from notears_pfl.version import __version__
 
 # Besides this one, which tells its version itself.
@@ -58,12 +59,15 @@ def check_cohort(cohort: pd.DataFrame, name: str) -> None:
 def read_subjects(
     names: Iterable[str], paths: Mapping[str, str], rois: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
-    """Read the series of these subjects, the columns ``rois`` of the table of each."""
+    """Read the series of these subjects, the columns ``rois`` of the table of each.
+
+    If a subject has several runs, the run of every volume is in the index.
+    """
     return {name: _columns(paths[name], rois) for name in names}
 
 
 def _columns(path: str, rois: Sequence[str]) -> pd.DataFrame:
-    table = read_table(path)
+    table = by_run(read_table(path))
     wrong = [
         roi for roi in rois if roi not in table or not pd.api.types.is_numeric_dtype(table[roi])
     ]

@@ -8,15 +8,18 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import MachineError, TableError
 from notears_pfl.io.machine import blaming_the_machine, machine_cause
-from notears_pfl.io.tables import read_columns
+from notears_pfl.io.sidecars import read_metadata
+from notears_pfl.io.tables import read_columns, read_table
 from notears_pfl.io.text import UnreadableError, read_text
 
 # Stands for the subject in a pattern of file names.
@@ -36,6 +39,7 @@ FORMS = {
     ".txt": "numbers separated by blanks, without names",
     ".npy": "an array of numbers",
     ".npz": "an array of numbers for each subject",
+    ".mat": "one matrix of numbers, saved by MATLAB before version 7.3",
 }
 
 
@@ -54,9 +58,9 @@ def read_series(
     """Read a subject's series: a frame where columns are named, else an array.
 
     ``.tsv`` and ``.csv`` have a line of names; ``.1D`` and ``.txt`` are bare numbers with
-    ``#`` comments; ``.npy`` is one array; ``.npz`` has one array per subject, by one of its
-    ``names``. A missing file fails the subject; one of those ``planned``, which were there when
-    the run was planned, was lost by the machine.
+    ``#`` comments; ``.npy`` is one array, ``.mat`` one matrix; ``.npz`` has one array per subject,
+    by one of its ``names``. A missing file fails the subject; one of those ``planned``, which were
+    there when the run was planned, was lost by the machine.
     """
     path = series_path(pattern, *names)
     if not os.path.isfile(path):
@@ -74,11 +78,36 @@ def read_series(
                 return np.array(_numbers(np.load(path, mmap_mode="r"), path))
             case ".npz":
                 return _numbers(_from_archive(path, names), path)
+            case ".mat":
+                return _numbers(_only_matrix(path), path)
     known = ", ".join(FORMS)
     msg = (
         f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
     )
     raise TableError(msg)
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """Series of a run as they are on disk, and what XCP-D or giga_connectome tell about it."""
+
+    series: pd.DataFrame | np.ndarray
+    outliers: pd.DataFrame | None
+    motion: pd.DataFrame | None
+    sidecar: Mapping[str, Any]
+
+
+def read_run(
+    files: Mapping[str, Any], names: Sequence[str], planned: Collection[str] = ()
+) -> RunTables:
+    """Read the files of a run: its ``series`` and, if there are any, the others by name."""
+    outliers, motion = (
+        read_table(files[name]) if name in files else None for name in ("outliers", "motion")
+    )
+    sidecar = read_metadata(files.get("sidecars", []))
+    return RunTables(
+        read_series(files["series"], *names, planned=planned), outliers, motion, sidecar
+    )
 
 
 def check_archive(path: str | Path) -> None:
@@ -113,6 +142,22 @@ def _numbers(values: object, path: Path) -> np.ndarray:
         msg = f"{path}: an array of real numbers was needed, found {what}. Export it again."
         raise TableError(msg)
     return values
+
+
+def _only_matrix(path: Path) -> np.ndarray:
+    """Matrix of a file of MATLAB that holds no other."""
+    # Planning a study does not need scipy.
+    from scipy.io import loadmat
+
+    found = {k: v for k, v in loadmat(path).items() if not k.startswith("__") and np.size(v) > 1}
+    if len(found) != 1:
+        msg = (
+            f"{path}: one matrix was needed, found {len(found)} ({', '.join(found) or 'none'}). "
+            "Save the series alone."
+        )
+        raise TableError(msg)
+    matrix: np.ndarray = next(iter(found.values()))
+    return matrix
 
 
 def _from_archive(path: Path, names: Sequence[str]) -> np.ndarray:

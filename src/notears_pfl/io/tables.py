@@ -50,14 +50,15 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
 
 
 def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
-    """Read a TSV; ``n/a`` and empty cells are missing.
+    """Read a TSV, or a CSV by its name; ``n/a`` and empty cells are missing.
 
     Columns of ``LABELS`` and ``text`` are never numbers, and in them only those cells are missing.
     """
-    content = table_text(path)
-    table = _parsed(content, path, na_values=["n/a"])
+    separator = "," if str(path).endswith(".csv") else "\t"
+    content = table_text(path, separator)
+    table = _parsed(content, path, separator, na_values=["n/a"])
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
-    return table.assign(**_text(content, path)[named]) if named else table
+    return table.assign(**_text(content, path, separator)[named]) if named else table
 
 
 def read_if_given(path: str | Path | Sequence[str]) -> pd.DataFrame | None:
@@ -183,9 +184,9 @@ def _parsed(text: str, path: str | Path, separator: str = "\t", **options: Any) 
     return _changed(table, restored) if "'" in text else table
 
 
-def _text(text: str, path: str | Path) -> pd.DataFrame:
+def _text(text: str, path: str | Path, separator: str = "\t") -> pd.DataFrame:
     """Read cells as they are written, but for blanks around them."""
-    cells = _parsed(text, path, dtype=str, keep_default_na=False)
+    cells = _parsed(text, path, separator, dtype=str, keep_default_na=False)
     bare = cells.apply(lambda column: column.str.strip())
     return bare.mask(bare.isin(["", "n/a"]))
 

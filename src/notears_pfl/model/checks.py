@@ -51,7 +51,7 @@ def column_names(samples: Sequence[Any]) -> list[str] | None:
 
 
 def checked_subjects(
-    subjects: Sequence[npt.ArrayLike] | None, samples: Sequence[Array]
+    subjects: Sequence[npt.ArrayLike] | None, samples: Sequence[Array], what: str = "subjects"
 ) -> list[npt.NDArray[np.intp] | None]:
     """Return every site's subjects as numbers, in the order of their rows, or refuse the labels."""
     if subjects is None:
@@ -60,8 +60,8 @@ def checked_subjects(
     found, needed = [own.shape for own in labels], [(len(x),) for x in samples]
     if found != needed:
         msg = (
-            f"subjects must name one subject per sample of every site, shapes {needed}; found "
-            f"{found}. Pass one array of labels per site."
+            f"{what} must name one {what.removesuffix('s')} per sample of every site, shapes "
+            f"{needed}; found {found}. Pass one array of labels per site."
         )
         raise InputError(msg)
     numbered: list[npt.NDArray[np.intp] | None] = []

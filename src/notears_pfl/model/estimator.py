@@ -188,7 +188,11 @@ class NotearsPFL:
         self.progress = progress
 
     def fit(
-        self, samples: Sequence[npt.ArrayLike], *, subjects: Sequence[npt.ArrayLike] | None = None
+        self,
+        samples: Sequence[npt.ArrayLike],
+        *,
+        subjects: Sequence[npt.ArrayLike] | None = None,
+        runs: Sequence[npt.ArrayLike] | None = None,
     ) -> Self:
         """Learn from samples: one array of shape (n_k, d) per site, with the same d ROIs.
 
@@ -204,13 +208,17 @@ class NotearsPFL:
             For every site, whose sample each row is, (n_k,). Cross-validation then holds out whole
             subjects, and autocorrelation is measured within subjects. By default the rows of a
             site are one series.
+        runs : sequence of array-like, optional
+            For every site, of which run each row is, (n_k,), with different labels for different
+            subjects. Autocorrelation is then measured within runs.
         """
         self._names = column_names(samples)
         arrays = checked_samples(samples, demean=self.center)
         owners = checked_subjects(subjects, arrays)
+        series = checked_subjects(runs, arrays, "runs")
         sites = [
-            site_from_samples(x, demean=self.center, subjects=own)
-            for x, own in zip(arrays, owners, strict=True)
+            site_from_samples(x, demean=self.center, subjects=own, runs=theirs)
+            for x, own, theirs in zip(arrays, owners, series, strict=True)
         ]
         return self.fit_over(LocalSites(sites))
 

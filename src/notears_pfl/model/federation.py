@@ -174,13 +174,15 @@ def folds_of(
 
 
 def site_from_samples(
-    x: Array, *, demean: bool, subjects: npt.NDArray[np.intp] | None = None
-) -> Site:
-    """Site that holds samples x, (n, d), of these subjects, (n,), or of one."""
-    owners = np.zeros(len(x), dtype=np.intp) if subjects is None else subjects
+    x: Array, *, demean: bool, subjects: npt.NDArray[np.intp] | None = None,
+    runs: npt.NDArray[np.intp] | None = None,
+) -> Site:  # fmt: skip
+    """Site that holds samples x, (n, d), of these subjects and runs, (n,), or of one."""
+    series = subjects if runs is None else runs
+    series = np.zeros(len(x), dtype=np.intp) if series is None else series
     n_effective = 0.0
-    for subject in np.unique(owners):
-        part = x[owners == subject]
+    for one in np.unique(series):
+        part = x[series == one]
         n_effective += effective_sample_size(part - part.mean(axis=0) if demean else part)
     moments = second_moments(x, demean=demean)
     return Site(moments, x, demean, subjects=subjects, n_effective=n_effective)

@@ -119,7 +119,7 @@ DESCRIBED = {
 }  # fmt: skip
 # Parts of a report that are not figures.
 TEXTS = {
-    "status", "sources", "space", "why_none", "cautions", "engines", "methods", "confounds",
+    "status", "sources", "runs", "space", "why_none", "cautions", "engines", "methods", "confounds",
 }  # fmt: skip
 
 

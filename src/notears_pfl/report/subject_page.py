@@ -29,6 +29,7 @@ from notears_pfl.report.page import embed_image, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
 from notears_pfl.report.registration_drawing import REGISTRATIONS, registration_figure
 from notears_pfl.report.sections.subject_quality import FIGURES
+from notears_pfl.runs import RUN
 
 # Framewise displacement above which a volume counts as moved, mm; as in the quality measures.
 MOVED_MM = 0.5
@@ -68,20 +69,26 @@ class SubjectRecord:
         return self.clean.set_axis(kept).reindex(volumes)
 
 
-def read_subject(row: pd.Series, files: Mapping[str, str]) -> SubjectRecord:
-    """Read a subject's files; those of steps that failed are empty and are not read."""
-    report = read_sidecar(files["report"])
+def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectRecord:
+    """Read a subject's files; those of steps that failed are empty and are not read.
+
+    ``files`` has those of each run by kind: tables of several runs are shown one after another,
+    pictures are those of the first run.
+    """
+    report = read_sidecar(files["report"][0])
     usable = {
-        kind: path
-        for kind, path in files.items()
-        if report["status"] == "ok" and Path(path).stat().st_size
+        kind: [path for path in files.get(kind, []) if Path(path).stat().st_size]
+        for kind in ("raw", "clean", "motion", "confounds")
+        if report["status"] == "ok"
     }
     parts: dict[str, Any] = {
-        kind: read_table(usable[kind])
-        for kind in ("raw", "clean", "motion", "confounds")
-        if kind in usable
+        kind: pd.concat([read_table(path) for path in paths], ignore_index=True)
+        if len(paths) > 1
+        else read_table(paths[0])
+        for kind, paths in usable.items()
+        if paths
     }
-    slices = {kind: read_arrays(files[kind]) for kind in REGISTRATIONS if kind in files}
+    slices = {kind: read_arrays(files[kind][0]) for kind in REGISTRATIONS if kind in files}
     shown = {kind: found for kind, found in slices.items() if found is not None}
     return SubjectRecord(row=row, report=report, slices=shown, **parts)
 
@@ -161,7 +168,11 @@ def _parts(
         "all rows. Blank rows: too few voxels in the field of view.",
     )
     parts["Spectrum"] = _picture(
-        spectrum_figure(stages, tr, settings["band_hz"]),
+        spectrum_figure(
+            {title: series.drop(columns=RUN, errors="ignore") for title, series in stages.items()},
+            tr,
+            settings["band_hz"],
+        ),
         f"Power spectrum of {name}, {' and '.join(stages)}",
         f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."
         + ("" if "repetition_time" in record.report else " TR unknown: frequency per volume."),

@@ -1,44 +1,49 @@
 """Find the subjects and scans of one BIDS dataset, or of one dataset per site."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from notears_pfl.errors import CohortError, MachineError, PflError
-from notears_pfl.io.bids_tree import BidsTree, check_folders
+from notears_pfl.io.bids_tree import BidsFile, BidsTree, check_folders
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.enrolment import Enrolment, enrol, group_problems
 from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import (
     UNKNOWN,
+    named_columns,
     site_labels,
     standard_participants,
     with_mapped_values,
 )
 from notears_pfl.study.scans import (
+    FoundScans,
     Scan,
     checked_repetition_time,
     choose_confounds,
-    choose_run,
+    choose_runs,
     choose_t1w,
     unequal_repetition_times,
+    usable_scans,
 )
 
 # Placeholder for the site in the path of a participants table.
 PLACEHOLDER = "{site}"
-Finder = Callable[[BidsTree, str, Mapping[str, Any], HeaderChecks], tuple[Scan | None, list[str]]]
+Finder = Callable[[BidsTree, str, Mapping[str, Any], HeaderChecks], FoundScans]
 
 
 def enrol_datasets(
     source: Mapping[str, Any], groups: tuple[str, str], headers: HeaderChecks, find: Finder
 ) -> Enrolment:
-    """Enrol the subjects of the datasets in ``source.dataset``; ``find`` finds the scan of each."""
+    """Enrol the subjects of the datasets in ``source.dataset``; ``find`` finds their scans."""
     tables: list[pd.DataFrame] = []
-    scans: dict[str, Scan] = {}
+    scans: dict[str, Sequence[Scan]] = {}
+    lost: dict[str, Mapping[str, str]] = {}
     check_folders(_datasets(source).values())
     paths = _participants_tables(source)
     unplaced, problems = _rows_without_dataset(source, groups)
@@ -54,26 +59,66 @@ def enrol_datasets(
         if source["prefix_site"]:
             table["participant_id"] = _ids_with_site(table)
         for row, who, folder in table[["participant_id", "folder"]].itertuples():
-            scan, found = (
+            found = (
                 find(tree, folder, source, headers)
                 if os.path.isdir(tree.root / folder)
-                else (None, [f"has no folder in {root}"])
+                else FoundScans([], [f"has no folder in {root}"])
             )
-            problems.setdefault(who, []).extend([*row_problems.get(row, []), *found])
-            if scan:
-                scans[who] = scan
+            problems.setdefault(who, []).extend([*row_problems.get(row, []), *found.problems])
+            if found.scans:
+                scans[who], lost[who] = found.scans, found.lost
         tables.append(table)
     participants = pd.concat([*tables, unplaced] if len(unplaced) else tables, ignore_index=True)
     _refuse_repeated_subjects(participants)
     by_participant = participants.set_index("participant_id")
-    times = pd.Series({who: scan.repetition_time for who, scan in scans.items()}, dtype=float)
-    in_study = times[by_participant["group"].reindex(times.index).isin(groups)]
-    for who, problem in unequal_repetition_times(in_study, by_participant["site"]).items():
+    in_study = by_participant.index[by_participant["group"].isin(groups)]
+    for who, problem in _unequal_times(scans, in_study, by_participant["site"]):
         problems[who].append(problem)
     outside_study = participants["outside_study"]
     participants = participants.drop(columns=["folder", "dataset", "outside_study"])
     named = list(dict.fromkeys(paths.values()))
-    return enrol(participants, scans, problems, groups, source["on_problem"], named, outside_study)
+    enrolment = enrol(
+        participants, scans, problems, groups, source["on_problem"], named, outside_study
+    )
+    numbers = {who: len(found) for who, found in enrolment.scans.items()}
+    notices = [*enrolment.notices, *several_runs(numbers), *_lost_runs(lost, enrolment.scans)]
+    return replace(enrolment, notices=notices, lost=lost)
+
+
+def _unequal_times(
+    scans: Mapping[str, Sequence[Scan]], in_study: Collection[str], sites: pd.Series
+) -> Iterator[tuple[str, str]]:
+    """Subjects with a run whose repetition time differs from the majority at their site."""
+    runs = {
+        f"{who}_{scan.run}" if len(found) > 1 else who: (who, scan)
+        for who, found in scans.items()
+        for scan in found
+        if who in in_study
+    }
+    times = pd.Series({name: scan.repetition_time for name, (_, scan) in runs.items()}, dtype=float)
+    places = pd.Series({name: sites[who] for name, (who, _) in runs.items()}, dtype=object)
+    for name, problem in unequal_repetition_times(times, places).items():
+        who, scan = runs[name]
+        yield who, problem if name == who else f"{scan.run}: {problem}"
+
+
+def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:
+    """Name the runs of enrolled subjects that cannot be used."""
+    lines = [f"  {who} {run}: {why}" for who in enrolled for run, why in lost.get(who, {}).items()]
+    head = f"{len(lines)} runs cannot be used; their subjects are used without them."
+    return ["\n".join([head, *lines])] if lines else []
+
+
+def several_runs(numbers: Mapping[str, int]) -> list[str]:
+    """Say how many subjects have several runs, if any; ``numbers`` are those of their runs."""
+    several = [who for who, n in numbers.items() if n > 1]
+    if not several:
+        return []
+    return [
+        f"{len(several)} of {len(numbers)} subjects have several runs ({several[0]} has "
+        f"{numbers[several[0]]}), which are cleaned one by one and joined. For one run of each, "
+        "set source.runs to 'first', or name it in source.bold."
+    ]
 
 
 def read_participants(
@@ -89,7 +134,8 @@ def read_participants(
     are read; if ``site`` is empty, only the rows of sites without a dataset.
     """
     site_column, group_column = source["site_column"], source["group_column"]
-    table = read_table(path, text=(site_column, group_column))
+    text = (site_column, group_column, source.get("id_column", "participant_id"))
+    table = named_columns(read_table(path, text=text), source, path)
     if site_column not in table and (sharing_sites or not site):
         remedy = (
             f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."
@@ -107,10 +153,20 @@ def read_participants(
         table = table[labels == site if site else ~labels.isin(sharing_sites)].copy()
     elif site:
         table[site_column] = site
+    return checked_participants(table, path, source, groups)
+
+
+def checked_participants(
+    table: pd.DataFrame, path: str, source: Mapping[str, Any], groups: tuple[str, str]
+) -> tuple[pd.DataFrame, dict[int, list[str]]]:
+    """Standardise a participants table, called ``path``; also return the problems of its rows."""
+    site_column, group_column = source["site_column"], source["group_column"]
     raw = table.copy()
     problems: dict[int, list[str]] = {}
     if group_column in table:
-        table[group_column] = with_mapped_values(table[group_column], source["group_values"])
+        table[group_column] = with_mapped_values(
+            table[group_column], source.get("group_values", {})
+        )
         for row, problem in group_problems(
             raw[group_column], table[group_column], groups, group_column
         ).items():
@@ -125,60 +181,81 @@ def read_participants(
 
 def find_raw_scan(
     tree: BidsTree, folder: str, source: Mapping[str, Any], headers: HeaderChecks
-) -> tuple[Scan | None, list[str]]:
-    """Find the BOLD run and T1w image of a subject; also return all problems."""
-    problems: list[str] = []
-    run = t1w = tr = None
-    sidecars: list[str] = []
+) -> FoundScans:
+    """Find the BOLD runs and the T1w image of a subject."""
+    runs, problems = _chosen_runs(tree, folder, source, source["bold"])
+    t1w = None
     try:
-        run = choose_run(tree.images(folder, "func", "bold"), source["bold"])
-        sidecars = tree.sidecars(run)
-        metadata = read_metadata(sidecars)
-        tr = checked_repetition_time(metadata, sidecars, run.path, headers.needs_slice_times)
-    except MachineError:
-        raise
-    except PflError as error:
-        problems.append(str(error))
-    try:
-        session = run.entities.get("ses") if run else None
+        session = runs[0].entities.get("ses") if runs else None
         t1w = choose_t1w(tree.images(folder, "anat", "T1w"), source["t1w"], session)
+        problems += headers.t1w(t1w.path)
     except MachineError:
         raise
     except PflError as error:
         problems.append(str(error))
-    if run:
-        problems += headers.bold(run.path, sidecars if tr else [])
-    if t1w:
-        problems += headers.t1w(t1w.path)
-    if run and t1w and tr:
-        return Scan(run.path, tuple(sidecars), tr, t1w=t1w.path), problems
-    return None, problems
+    files = {"t1w": t1w.path} if t1w else None
+    return _scans_of(tree, runs, problems, source, headers, lambda _: files)
 
 
 def find_normalised_scan(
     tree: BidsTree, folder: str, source: Mapping[str, Any], headers: HeaderChecks
-) -> tuple[Scan | None, list[str]]:
-    """Find fMRIPrep's run in MNI space and its confounds; slice timing is already corrected."""
+) -> FoundScans:
+    """Find fMRIPrep's runs in MNI space and their confounds; slice timing is corrected."""
     wanted = {**source["bold"], "space": source["space"], "desc": "preproc"}
-    problems: list[str] = []
-    run = tr = confounds = None
-    sidecars: list[str] = []
-    try:
-        run = choose_run(tree.images(folder, "func", "bold"), wanted)
-        sidecars = tree.sidecars(run)
-        tr = checked_repetition_time(read_metadata(sidecars), sidecars, run.path, False)
+    runs, problems = _chosen_runs(tree, folder, source, wanted)
+
+    def beside(run: BidsFile) -> dict[str, str]:
         # Older versions of fMRIPrep name this table "regressors".
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
-        confounds = choose_confounds(run, tables)
+        return {"confounds": choose_confounds(run, tables).path}
+
+    return _scans_of(tree, runs, problems, source, headers, beside)
+
+
+def _scans_of(
+    tree: BidsTree, runs: Sequence[BidsFile], problems: Sequence[str], source: Mapping[str, Any],
+    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, str] | None],
+) -> FoundScans:  # fmt: skip
+    """Check the runs of a subject; ``others`` gives the further files of one, or None."""
+    scans: dict[str, Scan | None] = {}
+    run_problems: dict[str, list[str]] = {}
+    for run in runs:
+        tr = files = None
+        sidecars: list[str] = []
+        found = run_problems[run.run_name] = []
+        try:
+            sidecars = tree.sidecars(run)
+            metadata = read_metadata(sidecars)
+            tr = checked_repetition_time(metadata, sidecars, run.path, headers.needs_slice_times)
+            files = others(run)
+        except MachineError:
+            raise
+        except PflError as error:
+            found.append(str(error))
+        found += headers.bold(run.path, sidecars if tr else [])
+        scans[run.run_name] = (
+            Scan(
+                run.path, tuple(sidecars), tr, files.get("t1w"), files.get("confounds"),
+                run=run.run_name,
+            )
+            if tr and files
+            else None
+        )  # fmt: skip
+    return usable_scans(scans, run_problems, problems, source.get("on_problem", "stop"))
+
+
+def _chosen_runs(
+    tree: BidsTree, folder: str, source: Mapping[str, Any], wanted: Mapping[str, object]
+) -> tuple[list[BidsFile], list[str]]:
+    """Find the runs of a subject that the settings choose, or say why there are none."""
+    try:
+        return choose_runs(
+            tree.images(folder, "func", "bold"), wanted, source.get("runs", "all")
+        ), []
     except MachineError:
         raise
     except PflError as error:
-        problems.append(str(error))
-    if run:
-        problems += headers.bold(run.path, sidecars if tr else [])
-    if run and tr and confounds:
-        return Scan(run.path, tuple(sidecars), tr, confounds=confounds.path), problems
-    return None, problems
+        return [], [str(error)]
 
 
 def _participants_tables(source: Mapping[str, Any]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Enrolment: find the subjects that can be processed, and report all problems at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -26,21 +26,24 @@ class Enrolment:
     participants : DataFrame
         All participants: ``participant_id``, ``site``, ``group``, all other columns of the
         tables, and ``not_enrolled``: why a subject is not processed, empty if it is.
-    scans : mapping of str to Scan
-        Scans of the enrolled participants, by participant.
+    scans : mapping of str to sequence of Scan
+        Scans of the runs of the enrolled participants, by participant.
     sites : list of str
         The sites that have both groups.
     notices : list of str
         Messages to show to the user before the first job starts.
     tables : list of str
         Files that list the participants.
+    lost : mapping of str to mapping
+        Why runs cannot be used that others stand in for, by participant and run.
     """
 
     participants: pd.DataFrame
-    scans: Mapping[str, Scan]
+    scans: Mapping[str, Sequence[Scan]]
     sites: list[str]
     notices: list[str]
     tables: list[str]
+    lost: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def enrolled(self) -> pd.DataFrame:
@@ -55,7 +58,7 @@ class Enrolment:
 
 def enrol(
     participants: pd.DataFrame,
-    scans: Mapping[str, Scan],
+    scans: Mapping[str, Sequence[Scan]],
     problems: Mapping[str, Sequence[str]],
     groups: tuple[str, str],
     on_problem: str,
@@ -66,13 +69,13 @@ def enrol(
 
     Subjects outside the study are excluded. If any of the others has a problem, ``stop`` raises an
     error that lists all problems, and ``exclude`` continues without these subjects. Sites that are
-    left with one group are excluded.
+    left with one group are excluded, unless all are.
 
     Parameters
     ----------
     participants : DataFrame
         One row per subject: ``participant_id``, ``site``, ``group`` and anything else.
-    scans : mapping of str to Scan
+    scans : mapping of str to sequence of Scan
         Scans of the participants without problems.
     problems : mapping of str to sequence of str
         Problems of each participant.
@@ -107,7 +110,8 @@ def enrol(
     problems_text = ids.map(lambda who: "; ".join(unusable.get(who, []))).astype(object)
     reasons = reasons.where(is_outside, problems_text)
     sites, lacking = sites_with_both_groups(participants[reasons == ""], groups, name)
-    elsewhere = (reasons == "") & ~participants["site"].isin(sites)
+    # Without a site with both groups, all subjects can still be preprocessed.
+    elsewhere = (reasons == "") & ~participants["site"].isin(sites or participants["site"])
     reasons[elsewhere] = "site " + participants["site"][elsewhere] + " lacks one of the groups"
     lines += lacking
     if unusable:
@@ -115,7 +119,7 @@ def enrol(
     enrolled = set(ids[reasons == ""])
     return Enrolment(
         participants.assign(not_enrolled=reasons),
-        {who: scan for who, scan in scans.items() if who in enrolled},
+        {who: found for who, found in scans.items() if who in enrolled},
         sites,
         lines,
         list(tables),

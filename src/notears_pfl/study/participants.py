@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -11,6 +12,42 @@ from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 
 # Label of a site or group that is missing in the table.
 UNKNOWN = "unknown"
+# In the message on a study that can only be preprocessed.
+NO_SITE = "no site has both groups"
+
+
+def named_columns(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> pd.DataFrame:
+    """Give columns the names of ``source.columns``, and ``participant_id`` its own.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A participants table as it is on disk.
+    source : mapping
+        ``id_column``, the column with the subjects' names, and ``columns``, new names by old.
+    name : str
+        Name of the table in error messages: its file.
+    """
+    new = {str(old): str(called) for old, called in source.get("columns", {}).items()}
+    ids = source.get("id_column", "participant_id")
+    missing = [column for column in (ids, *new) if column not in table]
+    if missing and (ids != "participant_id" or new):
+        msg = (
+            f"{name}: column {', '.join(missing)} is missing; the table has "
+            f"{', '.join(map(str, table.columns))}. Correct source.id_column or source.columns."
+        )
+        raise CohortError(msg)
+    taken = [called for called in new.values() if called in table and called not in new]
+    if taken:
+        msg = (
+            f"{name}: source.columns gives the name {', '.join(taken)}, which another column "
+            "already has. Give another name."
+        )
+        raise CohortError(msg)
+    if ids != "participant_id":
+        table = table.drop(columns="participant_id", errors="ignore")
+        table = table.assign(participant_id=table[ids])
+    return table.rename(columns=new)
 
 
 def standard_participants(
@@ -151,7 +188,8 @@ def sites_with_both_groups(
     Returns
     -------
     tuple of two lists
-        The sites with both groups, in the table's order, and a message for each other site.
+        The sites with both groups, in the table's order, and a message for each other site; if no
+        site has both, one message that says so, with ``NO_SITE``.
     """
     for several in alike([*groups, *subjects["group"].unique()]):
         if not set(groups).isdisjoint(several):
@@ -164,11 +202,12 @@ def sites_with_both_groups(
     complete = [str(site) for site, found in present.items() if set(groups) <= found]
     if not complete:
         found = ", ".join(sorted(subjects["group"].unique())) or "none"
-        msg = (
-            f"{name}: no site has both groups, {groups[0]} and {groups[1]}; the groups in the "
-            f"table are {found}. Correct groups in the configuration, or the table."
+        line = (
+            f"{name}: {NO_SITE}, {groups[0]} and {groups[1]}; the groups in the table are {found}. "
+            "Correct groups in the configuration, or the table. Without both groups, subjects can "
+            "only be preprocessed (snakemake preprocessing): networks need them."
         )
-        raise CohortError(msg)
+        return [], [line]
     lines = []
     for site, found in present.items():
         lacking = [group for group in groups if group not in found]

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from notears_pfl.cohort.covariates import QUALITY, check_known
+from notears_pfl.errors import CohortError
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.phantom.cohort import PARTICIPANTS_SIDECAR
 from notears_pfl.study.atlas import Atlas, read_atlas
 from notears_pfl.study.configuration import StudyTables, read_tables
+from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
@@ -68,7 +70,7 @@ class Plan:
     @property
     def has_motion(self) -> bool:
         """Whether the subjects' head motion is known."""
-        return self.source.has_images or "mean_fd_mm" in self.source.participants
+        return self.source.knows_motion
 
     @property
     def clean_series(self) -> str:
@@ -109,6 +111,17 @@ class Plan:
     def _batch_of(self) -> dict[str, tuple[str, str]]:
         return {who: batch for batch, subjects in self.batches.items() for who in subjects}
 
+    def runs_of(self, subject: str) -> list[str]:
+        """List the runs of a subject, as keys of ``source.runs``."""
+        return self._runs_of[subject]
+
+    @cached_property
+    def _runs_of(self) -> dict[str, list[str]]:
+        runs: dict[str, list[str]] = {}
+        for run, (subject, _) in self.source.runs.items():
+            runs.setdefault(subject, []).append(run)
+        return runs
+
     def subjects_at(self, site: str) -> list[str]:
         """Subjects at a site, without ``sub-``, in the order of the participants table."""
         return [name for name, (own, _) in self._sites_and_groups.items() if own == site]
@@ -127,8 +140,9 @@ class Plan:
 
 
 def plan_study(
-    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool
-) -> Plan:
+    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool,
+    needs_networks: bool = True,
+) -> Plan:  # fmt: skip
     """Check the configuration of a study and plan it.
 
     Parameters
@@ -144,10 +158,14 @@ def plan_study(
         they do so without reading headers, and as the process that started them did.
     is_main : bool
         Whether this process starts the jobs, and so reads the headers and writes the record.
+    needs_networks : bool
+        Whether networks are to be estimated; if not, one group is enough.
     """
     tables = read_tables(config, schemas, name)
     known = read_sidecar(record) if not is_main and record.exists() else {}
     source = read_source(config, tables, name, known)
+    if needs_networks and not source.sites:
+        raise CohortError(next(line for line in source.notices if NO_SITE in line))
     drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
     known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
     check_known(config["cohort"]["match"], list(known_columns), source.participants_table)

@@ -15,10 +15,11 @@ from notears_pfl.io.bids_tree import BidsFile
 
 @dataclass(frozen=True)
 class Scan:
-    """The files of a subject to process, and the repetition time of the BOLD run in seconds.
+    """The files of a run to process, and its repetition time in seconds.
 
     ``t1w`` is None if the run is already in MNI space, ``confounds`` is None if it is not;
-    ``metadata`` describes the run if there are no sidecars.
+    ``metadata`` describes the run if there are no sidecars. ``run`` is its name, as its file has
+    it, without the subject's.
     """
 
     bold: str
@@ -27,14 +28,62 @@ class Scan:
     t1w: str | None = None
     confounds: str | None = None
     metadata: Mapping[str, float] = field(default_factory=dict)
+    run: str = "task-rest"
 
 
-def choose_run(runs: Sequence[BidsFile], wanted: Mapping[str, object]) -> BidsFile:
-    """Choose a subject's BOLD run: among those wanted, the lowest run of the first session."""
+@dataclass(frozen=True)
+class FoundScans:
+    """Scans of a subject's runs, in order, and what keeps the subject from being used.
+
+    ``lost`` gives why runs cannot be used that others stand in for, by name.
+    """
+
+    scans: Sequence[Scan]
+    problems: Sequence[str]
+    lost: Mapping[str, str] = field(default_factory=dict)
+
+
+def usable_scans(
+    scans: Mapping[str, Scan | None],
+    run_problems: Mapping[str, Sequence[str]],
+    problems: Sequence[str],
+    on_problem: str,
+) -> FoundScans:
+    """Keep the scans of the runs without problems.
+
+    With ``on_problem: exclude``, problems of some runs do not keep the subject out.
+    """
+    good = [scan for run, scan in scans.items() if scan and not run_problems[run]]
+    of_runs = [problem for found in run_problems.values() for problem in found]
+    if problems or not good or on_problem == "stop":
+        return FoundScans(good, [*of_runs, *problems])
+    lost = {run: "; ".join(found) for run, found in run_problems.items() if found}
+    return FoundScans(good, [], lost)
+
+
+def choose_runs(
+    runs: Sequence[BidsFile], wanted: Mapping[str, object], which: str, what: str = "BOLD run"
+) -> list[BidsFile]:
+    """Choose a subject's runs among those wanted, in the order of sessions and runs.
+
+    Parameters
+    ----------
+    which : {"all", "session", "first"}
+        All of them, those of the first session, or the lowest run of it (``source.runs``).
+    what : str
+        What the files are, in error messages.
+    """
     magnitudes = [run for run in runs if run.entities.get("part") in (None, "mag")]
-    return _single(
-        _first_run(_matching(magnitudes, wanted, "BOLD run", "source.bold")), "source.bold"
-    )
+    found = _matching(magnitudes, wanted, what, "source.bold")
+    if which == "first":
+        found = _first_run(found)
+    elif which == "session":
+        found = _first_session(found)
+    numbered: dict[tuple[tuple[int, str], int], list[BidsFile]] = {}
+    for file in found:
+        number = (_session_order(file.entities.get("ses", "")), file.run)
+        numbered.setdefault(number, []).append(file)
+    return [_single(numbered[number], "source.bold") for number in sorted(numbered)]
 
 
 def choose_t1w(
@@ -130,10 +179,14 @@ def _matching(
     return found
 
 
+def _first_session(files: Sequence[BidsFile]) -> list[BidsFile]:
+    session = min((file.entities.get("ses", "") for file in files), key=_session_order)
+    return [file for file in files if file.entities.get("ses", "") == session]
+
+
 def _first_run(files: Sequence[BidsFile]) -> list[BidsFile]:
     """Keep the lowest run of the first session."""
-    session = min((file.entities.get("ses", "") for file in files), key=_session_order)
-    here = [file for file in files if file.entities.get("ses", "") == session]
+    here = _first_session(files)
     return [file for file in here if file.run == min(other.run for other in here)]
 
 

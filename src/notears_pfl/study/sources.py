@@ -10,6 +10,7 @@ timeseries     tables of ROI series                    the cohort
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pandas as pd
@@ -31,13 +32,16 @@ Known = Mapping[str, Sequence[str]]
 # Snakemake's wildcards.
 Wildcards = Any
 SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
+# The table that the workflow writes of subjects that it enrols.
+ENROLMENT = "results/ingest/participants.tsv"
 
 
 @dataclass(frozen=True)
 class Source:
     """The subjects of a study and their files.
 
-    Methods that take a ``subject``, without ``sub-``, give its files.
+    Methods that take a ``subject``, without ``sub-``, give its files; those that take a ``run``,
+    a key of ``runs``, the files of a run.
 
     Parameters
     ----------
@@ -74,19 +78,43 @@ class Source:
         """Whether the workflow writes raw BIDS."""
         return bool(self.bids_maker)
 
+    @cached_property
+    def runs(self) -> dict[str, tuple[str, str]]:
+        """Subject and name of each run: by the subject, or both if it has several."""
+        subjects = [who.removeprefix("sub-") for who in self.participants["participant_id"]]
+        return {
+            subject if len(names) == 1 else f"{subject}_{name}": (subject, name)
+            for subject in subjects
+            for names in [self.run_names(subject)]
+            for name in names
+        }
+
+    def run_names(self, subject: str) -> list[str]:
+        """Names of a subject's runs, such as ``task-rest_run-1``."""
+        return ["task-rest"]
+
+    def lost_runs(self, subject: str) -> Mapping[str, str]:
+        """Why runs of a subject cannot be used that others stand in for, by name."""
+        return {}
+
+    @property
+    def knows_motion(self) -> bool:
+        """Whether the subjects' head motion is known."""
+        return self.has_images or "mean_fd_mm" in self.participants
+
     def t1w(self, subject: str) -> str:
         """Raw T1w image of a subject, in the BIDS dataset that the workflow writes."""
         name = f"sub-{subject}"
         return f"results/bids/{name}/anat/{name}_T1w.nii.gz"
 
-    def bold(self, subject: str) -> str:
-        """BOLD run of a subject, in the BIDS dataset that the workflow writes."""
-        name = f"sub-{subject}"
+    def bold(self, run: str) -> str:
+        """BOLD image of a run, in the BIDS dataset that the workflow writes."""
+        name = f"sub-{run}"
         return f"results/bids/{name}/func/{name}_task-rest_bold.nii.gz"
 
-    def sidecars(self, subject: str) -> list[str]:
-        """Sidecars of the BOLD run, general to specific; later files override earlier ones."""
-        name = f"sub-{subject}"
+    def sidecars(self, run: str) -> list[str]:
+        """Sidecars of a run, general to specific; later files override earlier ones."""
+        name = f"sub-{run}"
         return [f"results/bids/{name}/func/{name}_task-rest_bold.json"]
 
 
@@ -119,14 +147,34 @@ class RoiSeries(Source):
     @classmethod
     def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "RoiSeries":
         """Read the participants and find their series."""
-        series, table = read_series_study(config["source"]), config["source"]["participants"]
+        series = read_series_study(config["source"], tables.groups)
+        if series.enrolment is not None:
+            return EnrolledSeries(
+                series.participants, series.enrolment.sites, series.notices, ENROLMENT,
+                SITE_AND_GROUP, series,
+            )  # fmt: skip
+        table = config["source"]["participants"]
         sites, notices = sites_with_both_groups(series.participants, tables.groups, table)
         notices = [*notices, *series.notices]
         return cls(series.participants, sites, notices, table, _columns(config), series)
 
-    def pattern(self, wildcards: Wildcards) -> str:
-        """Pattern of the series files, as a function: its braces are not Snakemake wildcards."""
-        return self.series.pattern
+    @property
+    def knows_motion(self) -> bool:
+        """Whether the subjects' head motion is known."""
+        return self.series.knows_motion or super().knows_motion
+
+
+@dataclass(frozen=True)
+class EnrolledSeries(RoiSeries):
+    """ROI series of subjects that are enrolled, or listed with their problems."""
+
+    is_enrolled: ClassVar[bool] = True
+
+    @property
+    def enrolment(self) -> Enrolment:
+        """The participants, and why some are not processed."""
+        assert self.series.enrolment is not None
+        return self.series.enrolment
 
 
 @dataclass(frozen=True)
@@ -150,14 +198,13 @@ class Enrolled(Source):
         )
         enrolment = cls.enrol(config, tables, headers)
         site_of = enrolment.enrolled.set_index("participant_id")["site"]
-        times = {site_of[who]: scan.repetition_time for who, scan in enrolment.scans.items()}
+        times = {site_of[who]: runs[0].repetition_time for who, runs in enrolment.scans.items()}
         band = preproc["clean"]["band_hz"]
         found = list(band_problems("preproc.clean.band_hz", band, times, "its protocol", name))
         if found:
             raise ConfigError("\n".join(found))
-        table = "results/ingest/participants.tsv"
         return cls(
-            enrolment.enrolled, enrolment.sites, enrolment.notices, table, SITE_AND_GROUP,
+            enrolment.enrolled, enrolment.sites, enrolment.notices, ENROLMENT, SITE_AND_GROUP,
             enrolment, headers.found,
         )  # fmt: skip
 
@@ -166,9 +213,25 @@ class Enrolled(Source):
         """Find the subjects and their scans."""
         raise NotImplementedError
 
-    def scan(self, subject: str) -> Scan:
-        """Scan of a subject in the source."""
-        return self.enrolment.scans[f"sub-{subject}"]
+    def run_names(self, subject: str) -> list[str]:
+        """Names of a subject's runs, as their files have them."""
+        return [scan.run for scan in self.enrolment.scans[f"sub-{subject}"]]
+
+    def lost_runs(self, subject: str) -> Mapping[str, str]:
+        """Why runs of a subject cannot be used that others stand in for, by name."""
+        return self.enrolment.lost.get(f"sub-{subject}", {})
+
+    def scan(self, run: str) -> Scan:
+        """Scan of a run in the source."""
+        return self._scans[run]
+
+    @cached_property
+    def _scans(self) -> dict[str, Scan]:
+        found = self.enrolment.scans
+        return {
+            run: next(scan for scan in found[f"sub-{subject}"] if scan.run == name)
+            for run, (subject, name) in self.runs.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -184,15 +247,15 @@ class RawBids(Enrolled):
 
     def t1w(self, subject: str) -> str:
         """T1w image of a subject in the dataset."""
-        return str(self.scan(subject).t1w)
+        return str(self.enrolment.scans[f"sub-{subject}"][0].t1w)
 
-    def bold(self, subject: str) -> str:
-        """BOLD run of a subject in the dataset."""
-        return self.scan(subject).bold
+    def bold(self, run: str) -> str:
+        """BOLD image of a run in the dataset."""
+        return self.scan(run).bold
 
-    def sidecars(self, subject: str) -> list[str]:
-        """Sidecars of the run, from the dataset's root to the run's folder."""
-        return list(self.scan(subject).sidecars)
+    def sidecars(self, run: str) -> list[str]:
+        """Sidecars of a run, from the dataset's root to the run's folder."""
+        return list(self.scan(run).sidecars)
 
 
 @dataclass(frozen=True)
@@ -207,9 +270,9 @@ class FMRIPrep(RawBids):
         """Find the subjects of the derivatives and their runs in MNI space."""
         return enrol_datasets(config["source"], tables.groups, headers, find_normalised_scan)
 
-    def confounds(self, subject: str) -> str:
-        """Table of confounds beside the run."""
-        return str(self.scan(subject).confounds)
+    def confounds(self, run: str) -> str:
+        """Table of confounds beside a run."""
+        return str(self.scan(run).confounds)
 
 
 @dataclass(frozen=True)

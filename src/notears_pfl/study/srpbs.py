@@ -46,7 +46,7 @@ def enrol_release(
         raise DatasetError(msg)
     # A blank site is a problem to report, not a site outside the study.
     elsewhere = ~participants["site"].isin([*sites.index, UNKNOWN])
-    scans: dict[str, Scan] = {}
+    scans: dict[str, list[Scan]] = {}
     problems: dict[str, list[str]] = {}
     rows = zip(
         participants.index, participants["participant_id"], table["folder"], participants["site"],
@@ -61,7 +61,7 @@ def enrol_release(
         )
         problems[who] = [*problems[who], *found]
         if scan:
-            scans[who] = scan
+            scans[who] = [scan]
     reasons = ("site " + participants["site"] + f" is not in {sites_table}").where(elsewhere, "")
     tables = [str(root / PARTICIPANTS), str(root / PROTOCOLS)]
     return enrol(

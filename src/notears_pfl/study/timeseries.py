@@ -1,18 +1,27 @@
 """ROI series that the user has already extracted: subjects, files, and checks of the values."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from os.path import isfile
+from dataclasses import dataclass, replace
+from os.path import isdir, isfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import CohortError, SignalError
+from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
+from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.enrolment import STOP_ADVICE, describe_problems
-from notears_pfl.study.participants import refuse_blanks, standard_participants
+from notears_pfl.study.bids import checked_participants, several_runs
+from notears_pfl.study.derived_series import ONLY_RUN, RunFiles, find_series, motion_figures
+from notears_pfl.study.enrolment import STOP_ADVICE, Enrolment, describe_problems, enrol
+from notears_pfl.study.participants import named_columns, refuse_blanks, standard_participants
+
+# Settings with which subjects are enrolled; without them, the participants table is used as it is.
+OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
 
 
 @dataclass(frozen=True)
@@ -26,22 +35,39 @@ class SeriesStudy:
     names : mapping of str to list of str
         Names that a participant's file or array may have: the id as written in the table,
         ``participant_id``, or the latter without ``sub-``.
-    pattern : str
-        Path of a subject's series, or of one file for all subjects (``source.series``).
+    runs : mapping of str to list of mapping
+        Files of each run of a participant: ``series``, and what XCP-D writes beside them.
     files : list of str
-        The files that exist.
+        The series that exist.
     notices : list of str
         Messages to show to the user before the first job starts.
+    enrolment : Enrolment, optional
+        The subjects with and without problems, if the settings ask for it.
+    knows_motion : bool
+        Whether files beside the series tell head motion.
     """
 
     participants: pd.DataFrame
     names: Mapping[str, list[str]]
-    pattern: str
+    runs: Mapping[str, list[RunFiles]]
     files: list[str]
     notices: list[str]
+    enrolment: Enrolment | None = None
+    knows_motion: bool = False
 
 
-def read_series_study(source: Mapping[str, Any]) -> SeriesStudy:
+def read_series_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:
+    """Read the participants and find their series.
+
+    With a ``source.layout``, or settings that describe the participants table, every subject is
+    enrolled or listed with its problems.
+    """
+    if any(source.get(setting) for setting in OF_ENROLMENT):
+        return _enrolled_study(source, groups)
+    return _listed_study(source)
+
+
+def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     """Read the participants and find their series.
 
     If files are missing, ``source.on_problem: stop`` raises an error that lists them; with
@@ -68,7 +94,117 @@ def read_series_study(source: Mapping[str, Any]) -> SeriesStudy:
         _check_shared_file(pattern)
     excluded = describe_problems(missing, len(found), path, "They are excluded.")
     files = sorted({str(file) for who, file in found.items() if who not in missing})
-    return SeriesStudy(participants, names, pattern, files, [excluded] if missing else [])
+    runs: dict[str, list[RunFiles]] = {
+        who: [{"name": ONLY_RUN, "series": str(file)}] for who, file in found.items()
+    }
+    return SeriesStudy(participants, names, runs, files, [excluded] if missing else [])
+
+
+def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:
+    """Enrol the subjects whose series are there."""
+    table, name = _own_table(source)
+    wanted = [source["site_column"], source["group_column"]]
+    participants, row_problems = checked_participants(
+        _with_parts_of_id(named_columns(table, source, name), source, wanted), name, source, groups
+    )
+    tree = BidsTree(source["dataset"]) if "layout" in source else None
+    runs: dict[str, list[RunFiles]] = {}
+    problems: dict[str, list[str]] = {}
+    for row, who, folder in participants[["participant_id", "folder"]].itertuples():
+        if tree is None:
+            path = _filled(source["series"], table.loc[row], str(table.loc[row, _ids(source)]))
+            found = [] if isfile(path) else [f"{path} does not exist"]
+            runs[who] = [{"name": ONLY_RUN, "series": path}]
+        elif isdir(tree.root / folder):
+            runs[who], found = find_series(tree, folder, source)
+        else:
+            runs[who], found = [], [f"has no folder in {tree.root}"]
+        problems[who] = [*row_problems.get(row, []), *found]
+    if tree is None and not any(isfile(files[0]["series"]) for files in runs.values()):
+        first = next(iter(runs.values()))[0]["series"]
+        msg = (
+            f"{source['series']}: none of the {len(runs)} subjects in {name} has such a file; "
+            f"{first} does not exist. Correct source.series."
+        )
+        raise CohortError(msg)
+    everybody, on_problem = participants.drop(columns="folder"), source.get("on_problem", "stop")
+    enrolment = enrol(everybody, {}, problems, groups, on_problem, [name])
+    if "participants" not in source:
+        enrolment = replace(enrolment, tables=[])
+    enrolled = enrolment.enrolled
+    kept = {who: runs[who] for who in enrolled["participant_id"]}
+    notices = [*enrolment.notices, *several_runs({who: len(r) for who, r in kept.items()})]
+    return SeriesStudy(
+        enrolled, {who: [who] for who in kept}, kept,
+        sorted({run["series"] for files in kept.values() for run in files}), notices, enrolment,
+        _knows_motion(kept),
+    )  # fmt: skip
+
+
+def _ids(source: Mapping[str, Any]) -> str:
+    return str(source.get("id_column", "participant_id"))
+
+
+def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
+    """Participants table and its name; without one, the subjects that have a file."""
+    if "participants" in source:
+        path = source["participants"]
+        filled = re.findall(r"\{(\w+)\}", source.get("series", ""))
+        text = [source["site_column"], source["group_column"], _ids(source), *filled]
+        return read_table(path, text=text), path
+    pattern = source["series"]
+    before, _, after = Path(pattern).name.partition(PLACEHOLDER)
+    folder = Path(pattern).parent
+    names = sorted(p.name for p in folder.glob("*")) if folder.is_dir() else []
+    ids = [
+        name[len(before) : len(name) - len(after)]
+        for name in names
+        if name.startswith(before) and name.endswith(after)
+    ]
+    known = [own for own in ids if re.fullmatch(source["id_pattern"], own)]
+    if not known:
+        msg = (
+            f"{pattern}: {len(ids)} files in {folder} have such a name, and none of them an id "
+            f"that matches {source['id_pattern']}. Correct source.series or source.id_pattern."
+        )
+        raise CohortError(msg)
+    return pd.DataFrame({_ids(source): known}), pattern
+
+
+def _with_parts_of_id(
+    table: pd.DataFrame, source: Mapping[str, Any], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Take site and group off the subjects' names, if ``source.id_pattern`` says where."""
+    if "id_pattern" not in source:
+        return table
+    pattern = re.compile(source["id_pattern"])
+    found = table["participant_id"].map(lambda own: pattern.fullmatch(str(own)))
+    parts = {
+        column: found.map(lambda match, part=part: match[part] if match else None)
+        for column, part in zip(columns, ("site", "group"), strict=True)
+        if part in pattern.groupindex
+    }
+    return table.assign(**parts)
+
+
+def _filled(pattern: str, row: pd.Series, own: str) -> str:
+    """Path of a subject's series: names in braces stand for the cells of its row."""
+    path = pattern.replace(PLACEHOLDER, own)
+    for name in re.findall(r"\{(\w+)\}", path):
+        if name not in row:
+            msg = (
+                f"source.series contains {{{name}}}, but the participants table has no such "
+                f"column; it has {', '.join(map(str, row.index))}. Correct source.series."
+            )
+            raise CohortError(msg)
+        path = path.replace(f"{{{name}}}", str(row[name]))
+    return path
+
+
+def _knows_motion(runs: Mapping[str, Sequence[RunFiles]]) -> bool:
+    """Whether files beside the series tell head motion, judged by the first run."""
+    first = next((run for files in runs.values() for run in files), {})
+    return "motion" in first or bool(motion_figures(None, read_metadata(first.get("sidecars", []))))
 
 
 def _check_shared_file(path: str) -> None:
@@ -82,13 +218,28 @@ def _check_shared_file(path: str) -> None:
 
 
 def labelled_series(
-    values: np.ndarray, rois: Sequence[str], selected: Sequence[str]
+    values: pd.DataFrame | np.ndarray,
+    rois: Sequence[str],
+    selected: Sequence[str],
+    columns: Sequence[int] = (),
 ) -> pd.DataFrame:
     """Label the columns of unnamed series with the regions of the ROI table.
 
     If there are as many columns as regions, they are all regions in the table's order; if there
-    are as many as selected regions, they are those.
+    are as many as selected regions, they are those. ``columns`` are the first and the last that
+    count, from 1; all of them if it is empty.
     """
+    if isinstance(values, pd.DataFrame):
+        return values
+    if columns and values.ndim == 2:
+        first, last = columns
+        if values.shape[1] < last:
+            msg = (
+                f"the series have shape {values.shape}, but columns {first} to {last} were needed "
+                "(source.series_columns). Correct the setting, or exclude the subject."
+            )
+            raise SignalError(msg)
+        values = values[:, first - 1 : last]
     if values.ndim == 2:
         for labels in (rois, selected):
             if values.shape[1] == len(labels):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.cohort.samples import site_samples
+from notears_pfl.cohort.samples import run_series, site_samples
 from notears_pfl.errors import CohortError
 
 ROIS = ["INS.R", "ACG.R"]
@@ -46,6 +46,48 @@ def test_every_row_knows_its_subject(series):
 
     assert samples.subjects.tolist() == [0] * 150 + [1] * 400
     assert samples.n_subjects == 2
+
+
+def two_runs(rng, gain=1.0, step=0.0):
+    """Series of two runs, the second with another gain and mean; slow, as real ones are."""
+    slow = np.cumsum(rng.normal(size=(400, 2)), axis=0)
+    slow = slow - np.linspace(0, 1, 400)[:, None] * slow[-1]
+    joined = np.vstack([slow[:250], gain * slow[250:] + step])
+    index = pd.Index(["run-1"] * 250 + ["run-2"] * 150, name="run")
+    return pd.DataFrame(joined, columns=ROIS, index=index)
+
+
+@pytest.mark.parametrize("scale", ["subject", "roi"])
+def test_another_gain_and_mean_of_a_run_change_no_sample(rng, scale):
+    plain = two_runs(np.random.default_rng(1))
+    changed = two_runs(np.random.default_rng(1), gain=50, step=1000)
+
+    samples = site_samples({"sub-1": changed, "sub-2": plain}, scale)
+
+    first, second = np.split(samples.x, 2)
+    assert_allclose(first, second, atol=1e-9)
+    assert samples.subjects.tolist() == [0] * 400 + [1] * 400
+    assert samples.runs.tolist() == [0] * 250 + [1] * 150 + [2] * 250 + [3] * 150
+    assert samples.n_subjects == 2
+
+
+def test_effective_samples_are_those_of_each_run_and_none_crosses_the_seam(rng):
+    table = two_runs(rng, step=1000)
+    apart = {f"sub-{run}": part for run, part in table.groupby(level="run")}
+
+    joined = site_samples({"sub-1": table}, "subject").n_effective
+
+    assert_allclose(joined, site_samples(apart, "subject").n_effective)
+    assert joined > 2 * site_samples({"sub-1": table.reset_index(drop=True)}, "subject").n_effective
+
+
+def test_each_run_is_a_series_of_its_own_for_methods_that_look_back(rng):
+    table = two_runs(rng)
+
+    runs = run_series({"sub-1": table}, "subject")
+
+    assert [len(run) for run in runs] == [250, 150]
+    assert_allclose(np.concatenate(runs), site_samples({"sub-1": table}, "subject").x)
 
 
 def test_a_constant_series_is_refused_by_subject_and_roi(series):

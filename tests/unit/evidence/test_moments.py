@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from notears_pfl import NotearsPFL
+from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import InputError
 from notears_pfl.evidence.moments import subject_moments
 
@@ -15,6 +16,25 @@ def test_sums_over_all_subjects_are_the_moments_of_the_fit(study):
 
     np.testing.assert_allclose(U, fit.moments_, atol=1e-12)
     np.testing.assert_allclose(n, fit.effective_samples_)
+
+
+def test_effective_samples_of_a_subject_and_of_a_fit_are_those_of_its_runs(study):
+    runs = [np.repeat([0, 1], [40, len(x) - 40]) for x in study.series]
+    halves = [x[own == run] for x, own in zip(study.series, runs, strict=True) for run in (0, 1)]
+    centred = [half - half.mean(axis=0) for half in halves]
+
+    moments = subject_moments(study.series, study.site, runs=runs)
+
+    expected = np.array([effective_sample_size(half) for half in centred]).reshape(-1, 2)
+    np.testing.assert_allclose(moments.n_effective, expected.sum(axis=1))
+
+    labels = [
+        np.concatenate([2 * i + own for i, own in enumerate(runs) if study.site[i] == site])
+        for site in np.unique(study.site)
+    ]
+    fit = NotearsPFL(kappa=0.0).fit(study.samples, subjects=study.subjects, runs=labels)
+    per_site = [moments.n_effective[study.site == site].sum() for site in np.unique(study.site)]
+    np.testing.assert_allclose(fit.effective_samples_, per_site)
 
 
 @pytest.mark.parametrize("center", [True, False])

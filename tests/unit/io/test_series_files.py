@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.machine import machine_cause
@@ -124,10 +125,24 @@ def test_the_first_name_that_has_a_file_counts(tmp_path):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    (tmp_path / "sub-07.mat").touch()
+    (tmp_path / "sub-07.xlsx").touch()
 
-    with pytest.raises(TableError, match=r"series cannot be read from \.mat; use \.tsv"):
-        read_series(str(tmp_path / "{participant_id}.mat"), "sub-07")
+    with pytest.raises(TableError, match=r"series cannot be read from \.xlsx; use \.tsv"):
+        read_series(str(tmp_path / "{participant_id}.xlsx"), "sub-07")
+
+
+def test_a_file_of_matlab_must_hold_one_matrix(tmp_path, values):
+    path = tmp_path / "sub-07.mat"
+    savemat(path, {"ROISignals": values, "TR": 2.0})
+    np.testing.assert_array_equal(read_series(str(path), "sub-07"), values)
+
+    savemat(path, {"ROISignals": values, "other": values})
+    with pytest.raises(TableError, match=r"one matrix was needed, found 2 \(ROISignals, other\)"):
+        read_series(str(path), "sub-07")
+
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(TableError, match=r"sub-07\.mat: cannot be read .*before version 7\.3"):
+        read_series(str(path), "sub-07")
 
 
 def test_an_array_under_the_name_of_an_archive_is_refused(tmp_path, values):

@@ -30,10 +30,10 @@ def test_a_run_that_is_not_counted_is_a_problem_of_its_subject(tmp_path):
         (tmp_path / "sub-01" / kind / f"{name}.nii.gz").touch()
     source = {"bold": {"task": "rest"}, "t1w": {}}
 
-    scan, problems = find_raw_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
+    found = find_raw_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
 
-    assert scan is None
-    assert "run-a_bold.nii.gz is of run-a, but BIDS counts runs by number" in problems[0]
+    assert not found.scans
+    assert "run-a_bold.nii.gz is of run-a, but BIDS counts runs by number" in found.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,9 @@ def test_fmriprep_run_is_found_beside_its_run_in_the_space_of_the_scan(tmp_path)
     (func / "sub-01_task-rest_desc-confounds_timeseries.tsv").touch()
     source = {"bold": {"task": "rest"}, "space": space}
 
-    scan, problems = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
+    found = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, CHECKS)
+    (scan,) = found.scans
 
-    assert problems == []
+    assert found.problems == []
+    assert scan.run == "task-rest"
     assert scan.sidecars == (str(func / f"sub-01_task-rest_space-{space}_desc-preproc_bold.json"),)

@@ -5,6 +5,7 @@ import pytest
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    named_columns,
     refuse_blanks,
     sites_with_both_groups,
     standard_participants,
@@ -117,11 +118,36 @@ def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
     assert lines == ["participants.tsv: site PITT is excluded: it has no ASD."]
 
 
-def test_groups_that_nobody_has_are_refused(table):
+def test_groups_that_nobody_has_leave_no_site(table):
     subjects = standard_participants(table, "centre", "dx", "participants.tsv")
 
-    with pytest.raises(CohortError, match=r"no site has both groups, MDD and HC; .* ASD, TC"):
-        sites_with_both_groups(subjects, ("MDD", "HC"), "participants.tsv")
+    sites, (line,) = sites_with_both_groups(subjects, ("MDD", "HC"), "participants.tsv")
+
+    assert sites == []
+    assert "no site has both groups, MDD and HC; the groups in the table are ASD, TC" in line
+    assert "can only be preprocessed" in line
+
+
+@pytest.fixture
+def source():
+    return {"id_column": "ID", "columns": {"AGE": "age"}}
+
+
+def test_columns_get_the_names_that_the_settings_give(source):
+    table = pd.DataFrame({"ID": ["7"], "participant_id": ["x"], "AGE": [30]})
+
+    named = named_columns(table, source, "people.csv")
+
+    assert named["participant_id"].tolist() == ["7"]
+    assert named["age"].tolist() == [30]
+    assert named_columns(table, {}, "people.csv").equals(table)
+
+
+def test_columns_that_are_not_there_or_would_be_two_are_refused(source):
+    with pytest.raises(CohortError, match=r"people\.csv: column ID, AGE is missing; .* has age\."):
+        named_columns(pd.DataFrame({"age": [1]}), source, "people.csv")
+    with pytest.raises(CohortError, match=r"gives the name age, which another column already has"):
+        named_columns(pd.DataFrame({"ID": ["7"], "AGE": [1], "age": [1]}), source, "people.csv")
 
 
 @pytest.mark.parametrize(

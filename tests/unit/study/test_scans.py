@@ -6,10 +6,12 @@ import pytest
 from notears_pfl.errors import DatasetError
 from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.study.scans import (
+    Scan,
     checked_repetition_time,
-    choose_run,
+    choose_runs,
     choose_t1w,
     unequal_repetition_times,
+    usable_scans,
 )
 
 REST = {"task": "rest"}
@@ -32,7 +34,42 @@ def files(*names):
     ],
 )  # fmt: skip
 def test_of_the_runs_wanted_the_first_sessions_lowest_is_taken(runs, wanted, chosen):
-    assert choose_run(files(*runs), wanted).path == f"sub-01_{chosen}.nii.gz"
+    assert [run.path for run in choose_runs(files(*runs), wanted, "first")] == [
+        f"sub-01_{chosen}.nii.gz"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("which", "chosen"),
+    [
+        ("all", ["ses-2_task-rest_run-1", "ses-2_task-rest_run-2", "ses-10_task-rest_run-1"]),
+        ("session", ["ses-2_task-rest_run-1", "ses-2_task-rest_run-2"]),
+        ("first", ["ses-2_task-rest_run-1"]),
+    ],
+)
+def test_runs_come_in_the_order_of_sessions_and_numbers(which, chosen):
+    images = files(
+        "ses-10_task-rest_run-1_bold", "ses-2_task-rest_run-2_bold", "ses-2_task-rest_run-1_bold",
+        "ses-1_task-nback_bold",
+    )  # fmt: skip
+
+    assert [run.run_name for run in choose_runs(images, REST, which)] == chosen
+
+
+def test_problems_of_some_runs_cost_these_runs_if_subjects_may_be_excluded():
+    scans = {run: Scan(f"{run}.nii.gz", (), 2.0, run=run) for run in ("run-1", "run-2")}
+    problems = {"run-1": ["is a link"], "run-2": []}
+
+    stopped = usable_scans(scans, problems, [], "stop")
+    excluded = usable_scans(scans, problems, [], "exclude")
+
+    assert stopped.problems == ["is a link"]
+    assert excluded.problems == []
+    assert excluded.scans == [scans["run-2"]]
+    assert excluded.lost == {"run-1": "is a link"}
+    assert usable_scans(scans, problems, ["no T1w"], "exclude").problems == ["is a link", "no T1w"]
+    both = {"run-1": ["is a link"], "run-2": ["is a link too"]}
+    assert usable_scans(scans, both, [], "exclude").problems == ["is a link", "is a link too"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +94,7 @@ def test_the_t1w_is_of_the_runs_session_where_it_has_one(session, chosen):
 )  # fmt: skip
 def test_no_run_or_several_is_said_with_the_next_step(runs, message):
     with pytest.raises(DatasetError, match=message):
-        choose_run(files(*runs), REST)
+        choose_runs(files(*runs), REST, "all")
 
 
 def test_good_metadata_gives_the_repetition_time():

@@ -6,6 +6,7 @@ import pytest
 from notears_pfl.errors import CohortError, TableError
 from notears_pfl.study.timeseries import read_series_study
 
+GROUPS = ("1", "2")
 OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
 
 
@@ -24,7 +25,7 @@ def source(tmp_path):
 
 
 def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path):
-    study = read_series_study(source)
+    study = read_series_study(source, GROUPS)
 
     names = ("0050003", "S1-1-0001", "sub-04", "sub-S120001")
     assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
@@ -34,7 +35,7 @@ def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path
 
 
 def test_labels_that_look_like_numbers_stay_as_they_are(source):
-    participants = read_series_study(source).participants
+    participants = read_series_study(source, GROUPS).participants
 
     assert participants["site"].tolist() == ["01"] * 4
     assert participants["group"].tolist() == ["1", "2", "1", "2"]
@@ -45,7 +46,7 @@ def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
         (tmp_path / f"{name}_aal.1D").unlink()
 
     with pytest.raises(CohortError) as refusal:
-        read_series_study(source)
+        read_series_study(source, GROUPS)
 
     head, *lines = str(refusal.value).splitlines()
     assert "2 of 4 subjects cannot be used" in head
@@ -57,7 +58,7 @@ def test_everyone_without_a_file_is_named_at_once(source, tmp_path):
 def test_those_without_a_file_can_be_left_out(source, tmp_path):
     (tmp_path / "sub-04_aal.1D").unlink()
 
-    study = read_series_study({**source, "on_problem": "exclude"})
+    study = read_series_study({**source, "on_problem": "exclude"}, GROUPS)
 
     assert len(study.files) == 3
     assert "sub-04" in study.names
@@ -67,7 +68,7 @@ def test_those_without_a_file_can_be_left_out(source, tmp_path):
 @pytest.mark.parametrize("series", ["nowhere/{participant_id}.1D", "nowhere.npz"])
 def test_series_that_nobody_has_are_an_error_of_the_settings(source, series):
     with pytest.raises(CohortError, match=r"none of the 4 subjects.*Correct source\.series"):
-        read_series_study({**source, "series": series, "on_problem": "exclude"})
+        read_series_study({**source, "series": series, "on_problem": "exclude"}, GROUPS)
 
 
 def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
@@ -76,14 +77,14 @@ def test_a_damaged_archive_of_all_is_one_error(source, tmp_path):
     archive.write_bytes(archive.read_bytes()[:200])
 
     with pytest.raises(TableError, match=r"all\.npz: cannot be read .*copy it again"):
-        read_series_study({**source, "series": str(archive)})
+        read_series_study({**source, "series": str(archive)}, GROUPS)
 
 
 def test_one_table_cannot_be_the_series_of_everyone(source):
     series = source["series"].replace("{participant_id}", "0050003")
 
     with pytest.raises(CohortError, match=r"must be an \.npz .* put \{participant_id\} into"):
-        read_series_study({**source, "series": series})
+        read_series_study({**source, "series": series}, GROUPS)
 
 
 def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
@@ -91,4 +92,46 @@ def test_a_blank_site_or_group_is_refused_by_name(source, tmp_path):
     (tmp_path / "people.tsv").write_text(people)
 
     with pytest.raises(CohortError, match=r"no site or no group.*\n  site: 0050003$"):
-        read_series_study(source)
+        read_series_study(source, GROUPS)
+
+
+def test_columns_of_the_table_can_name_the_files(source, tmp_path):
+    rows = ["SUB,FILE_ID,site,DX,AGE", "7,Pitt_007,P,1,30", "8,Pitt_008,P,2,40"]
+    (tmp_path / "people.csv").write_text("\n".join([*rows, "9,no_filename,P,2,50"]))
+    for name in ("Pitt_007", "Pitt_008"):
+        (tmp_path / f"{name}.1D").touch()
+    own = source | {
+        "participants": str(tmp_path / "people.csv"), "series": str(tmp_path / "{FILE_ID}.1D"),
+        "id_column": "SUB", "columns": {"AGE": "age"}, "group_values": {1: "ASD", 2: "TC"},
+        "on_problem": "exclude",
+    }  # fmt: skip
+
+    study = read_series_study(own, ("ASD", "TC"))
+
+    assert study.participants["participant_id"].tolist() == ["sub-7", "sub-8"]
+    assert study.participants["group"].tolist() == ["ASD", "TC"]
+    assert study.participants["age"].tolist() == [30, 40]
+    assert study.runs["sub-8"][0]["series"] == str(tmp_path / "Pitt_008.1D")
+    reasons = study.enrolment.participants.set_index("participant_id")["not_enrolled"]
+    assert "no_filename.1D does not exist" in reasons["sub-9"]
+    with pytest.raises(CohortError, match=r"contains \{FILE\}, but the participants table has no"):
+        read_series_study(own | {"series": str(tmp_path / "{FILE}.1D")}, ("ASD", "TC"))
+
+
+def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp_path):
+    del source["participants"]
+    for name in ("S1-1-0001", "S1-2-0001", "S4-1-0001"):
+        (tmp_path / f"ROI_{name}.mat").touch()
+    own = source | {
+        "series": str(tmp_path / "ROI_{participant_id}.mat"), "group_values": {1: "MDD", 2: "HC"},
+        "id_pattern": r"(?P<site>S(?!4-)[0-9]+)-(?P<group>[12])-[0-9]+",
+    }  # fmt: skip
+
+    study = read_series_study(own, ("MDD", "HC"))
+
+    assert study.participants["participant_id"].tolist() == ["sub-S110001", "sub-S120001"]
+    assert study.participants["site"].tolist() == ["S1", "S1"]
+    assert study.participants["group"].tolist() == ["MDD", "HC"]
+    assert study.files == [str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)]
+    with pytest.raises(CohortError, match=r"3 files in .* and none of them an id that matches X"):
+        read_series_study(own | {"id_pattern": "X"}, ("MDD", "HC"))

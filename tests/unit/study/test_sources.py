@@ -84,7 +84,7 @@ def test_a_good_dataset_is_enrolled_whole(settings, dataset):
     assert enrolment.enrolled["participant_id"].tolist() == [row[0] for row in ROWS]
     assert enrolment.enrolled["group"].tolist() == ["MDD", "MDD", "HC", "HC"] * 2
     assert enrolment.sites == ["COI", "HUH"]
-    scan = enrolment.scans["sub-COIdepr1"]
+    scan = enrolment.scans["sub-COIdepr1"][0]
     assert scan.t1w == str(dataset / "sub-COIdepr1/anat/sub-COIdepr1_T1w.nii.gz")
     assert scan.bold == str(dataset / "sub-COIdepr1/func/sub-COIdepr1_task-rest_bold.nii.gz")
     assert scan.sidecars == (str(dataset / "task-rest_bold.json"),)
@@ -219,7 +219,7 @@ def test_namesakes_can_be_told_apart_by_their_site(settings, two_datasets):
     assert enrolment.enrolled["participant_id"].tolist() == [
         "sub-NSK01", "sub-NSK02", "sub-OSL01", "sub-OSL02",
     ]  # fmt: skip
-    assert enrolment.scans["sub-OSL02"].bold.startswith(two_datasets["OSL"])
+    assert enrolment.scans["sub-OSL02"][0].bold.startswith(two_datasets["OSL"])
     assert len(enrolment.tables) == 2
 
 

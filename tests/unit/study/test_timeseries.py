@@ -57,3 +57,13 @@ def test_a_region_that_is_not_selected_may_be_bad(rng):
     series = pd.DataFrame(rng.normal(size=(10, 4)), columns=ROIS).assign(A=0.0, C=np.nan)
 
     assert checked_series(series, SELECTED) is series
+
+
+def test_of_unnamed_columns_those_of_one_atlas_can_be_taken(rng):
+    values = rng.normal(size=(10, 9))
+
+    series = labelled_series(values, ROIS, SELECTED, (3, 6))
+
+    np.testing.assert_array_equal(series, values[:, 2:6])
+    with pytest.raises(SignalError, match=r"columns 8 to 11 were needed \(source\.series_columns"):
+        labelled_series(values, ROIS, SELECTED, (8, 11))
