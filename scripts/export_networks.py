@@ -11,7 +11,7 @@ from notears_pfl.io.arrays import read_arrays
 from notears_pfl.io.graph_files import write_brainnet, write_graphml
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.rulelog import rule_log
-from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.io.tables import read_regions, read_table, write_table
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
@@ -23,7 +23,7 @@ with rule_log(snakemake.log[0]):
         read_table(path).assign(group=group)
         for group, path in zip(params.groups, inputs.details, strict=True)
     )
-    tests, nodes = read_table(inputs.tests), node_table(read_table(inputs.regions))
+    tests, nodes = read_table(inputs.tests), node_table(read_regions(inputs.regions))
     found = with_stability(edge_table(networks, 0.0), drawn.selection, drawn.direction, names)
     edges = exported_edges(found, details, tests, nodes)
     write_table(nodes, output.nodes, index=False)

@@ -46,7 +46,10 @@ def test_most_kinds_of_trouble_are_listed():
 
 def plain(path):
     """Write the parts of a path that differ from case to case as the documentation does."""
-    names = {"group": "G", "site": "S", "subject": "X", "batch": "N", "experiment": "EXPERIMENT"}
+    names = {
+        "group": "G", "site": "S", "subject": "X", "only": "X", "run": "task-rest", "batch": "N",
+        "experiment": "EXPERIMENT",
+    }  # fmt: skip
     path = re.sub(r"\{+(PLAN|self)\.atlas\.name\}+", "ATLAS", path)
     for name, letter in names.items():
         path = re.sub(r"\{+" + name + r"\}+", letter, path)

@@ -239,20 +239,23 @@ def preprocessed_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bids_study(preprocessed_once, tmp_path_factory):
-    """Run a dataset with four good and twelve bad subjects once, up to the cohort.
+    """Run a dataset with four good subjects, twelve bad ones and one with several runs once, up to the cohort.
 
     The work on T1w images, which has no part in this, is taken over from the phantom's own run.
     """
-    from .own_dataset import AT_WORK, GOOD, SOURCE, add_bad_subjects, name_of, own_study
+    from .own_dataset import (
+        AT_WORK, GOOD, SEVERAL, SOURCE, add_bad_subjects, add_subject_with_runs, name_of, own_study,
+    )  # fmt: skip
 
     def own_bids(folder):
         shutil.copytree(preprocessed_once.path / "results/bids", folder / "dataset")
         add_bad_subjects(folder / "dataset")
+        add_subject_with_runs(folder / "dataset")
         study = own_study(folder / "study", folder / "dataset", kind="bids", on_problem="exclude")
         template = preprocessed_once.path / "results/preproc/template"
         shutil.copytree(template, study.path / "results/preproc/template")
         files = []
-        for name in [*GOOD, *map(name_of, AT_WORK)]:
+        for name in [*GOOD, *map(name_of, AT_WORK), SEVERAL]:
             model = name if name in GOOD else SOURCE
             for file in (preprocessed_once.path / f"results/preproc/{model}/anat").iterdir():
                 renamed = file.name.replace(model, name)

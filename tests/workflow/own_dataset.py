@@ -13,6 +13,8 @@ from .conftest import ROOT, new_study
 
 GOOD = ["sub-COIMDD001", "sub-COIMDD002", "sub-COIHC001", "sub-COIHC002"]
 SOURCE = "sub-COIHC001"
+# A subject with three runs: two of SOURCE's, and one that cannot be read.
+SEVERAL = "sub-SEVERAL"
 LOOSE = {
     "max_mean_fd_mm": 50, "max_share_fd_above": 1, "min_volumes": 2, "min_brain_ml": 0,
     "max_brain_ml": 9999, "min_head_agreement": -1, "min_surface_correction": 0,
@@ -147,4 +149,21 @@ def add_bad_subjects(dataset):
         t1w = f"anat/{SOURCE}_T1w.nii.gz"
         shutil.copy(dataset / SOURCE / t1w, dataset / name / t1w.replace(SOURCE, name))
         people = pd.concat([people, model.assign(participant_id=name)])
+    people = pd.concat([people, model.assign(participant_id=SEVERAL)])
     people.to_csv(dataset / "participants.tsv", sep="\t", index=False)
+
+
+def add_subject_with_runs(dataset):
+    """Copy a subject's run twice under other numbers, and once cut short."""
+    for folder in ("anat", "func"):
+        (dataset / SEVERAL / folder).mkdir(parents=True)
+    own, theirs = (dataset / name for name in (SEVERAL, SOURCE))
+    shutil.copy(theirs / f"anat/{SOURCE}_T1w.nii.gz", own / f"anat/{SEVERAL}_T1w.nii.gz")
+    for run in ("run-1", "run-2", "run-3"):
+        for ending in (".nii.gz", ".json"):
+            shutil.copy(
+                theirs / f"func/{SOURCE}_task-rest_bold{ending}",
+                own / f"func/{SEVERAL}_task-rest_{run}_bold{ending}",
+            )
+    bad = own / f"func/{SEVERAL}_task-rest_run-3_bold.nii.gz"
+    bad.write_bytes(bad.read_bytes()[:50_000])

@@ -5,9 +5,10 @@ import json
 import nibabel as nib
 import pandas as pd
 import pytest
+from notears_pfl.io.tables import read_table
 from tests.tiny_images import tiny_bold, tiny_t1w
 
-from .own_dataset import AT_START, AT_WORK, GOOD, name_of, own_study
+from .own_dataset import AT_START, AT_WORK, GOOD, SEVERAL, SOURCE, name_of, own_study
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def cohort(bids_study):
 def test_the_good_subjects_are_unharmed_and_the_same_as_in_the_phantoms_own_run(
     bids_study, preprocessed_once, cohort
 ):
-    assert cohort.index[cohort["included"]].tolist() == GOOD
+    assert cohort.index[cohort["included"]].tolist() == [*GOOD, SEVERAL]
     for name in GOOD:
         motion = f"results/preproc/{name}/func/{name}_task-rest_desc-motion_timeseries.tsv"
         assert (bids_study.path / motion).read_bytes() == (
@@ -32,6 +33,22 @@ def test_the_good_subjects_are_unharmed_and_the_same_as_in_the_phantoms_own_run(
         assert content["status"] == "ok"
         assert f"{name}/func/{name}_task-rest_bold.nii.gz" in content["sources"][0]
         assert "AAL from balls.nii.gz" in content["methods"]["roi"]
+
+
+def test_runs_are_preprocessed_one_by_one_and_joined_and_a_bad_one_is_left_out(bids_study, cohort):
+    clean = "results/timeseries/{}_seg-AAL116_desc-clean_timeseries"
+    alone, joined = (
+        read_table(bids_study.path / f"{clean.format(name)}.tsv") for name in (SOURCE, SEVERAL)
+    )
+    report = json.loads((bids_study.path / f"{clean.format(SEVERAL)}.json").read_text())
+
+    runs = dict(list(joined.groupby("run", sort=False)))
+    assert [*runs] == ["task-rest_run-1", "task-rest_run-2"]
+    for run in runs.values():
+        pd.testing.assert_frame_equal(run[alone.columns].reset_index(drop=True), alone)
+    assert report["n_volumes"] == 2 * len(alone)
+    assert "cannot be read as a NIfTI image" in report["runs"]["task-rest_run-3"]["reason"]
+    assert "task-rest_run-3 was left out" in cohort.loc[SEVERAL, "cautions"]
 
 
 @pytest.mark.parametrize("spoil", AT_START, ids=name_of)
@@ -60,7 +77,7 @@ def test_all_that_sidecars_and_headers_show_stops_the_study_at_once_by_default(
     done = study.snakemake("--cores", "1")
 
     assert done.returncode != 0
-    assert "7 of 16 subjects cannot be used" in done.stderr
+    assert "7 of 17 subjects cannot be used" in done.stderr
     for spoil, words in AT_START.items():
         assert name_of(spoil) in done.stderr
         assert words in done.stderr

@@ -55,7 +55,7 @@ def test_everything_that_headers_and_sidecars_show_is_listed_at_once(bids_study,
 
     assert (done.returncode, again.returncode) == (1, 1)
     for told in (done.stdout, again.stdout):
-        assert f"{len(AT_START)} of 16 subjects cannot be used" in told
+        assert f"{len(AT_START)} of 17 subjects cannot be used" in told
         for spoil, words in AT_START.items():
             assert name_of(spoil) in told
             assert words in told

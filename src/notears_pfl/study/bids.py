@@ -12,14 +12,12 @@ from notears_pfl.errors import CohortError, MachineError, PflError
 from notears_pfl.io.bids_tree import BidsFile, BidsTree, check_folders
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.enrolment import Enrolment, enrol, group_problems
+from notears_pfl.study.enrolment import Enrolment, checked_participants, enrol, several_runs
 from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import (
     UNKNOWN,
     named_columns,
     site_labels,
-    standard_participants,
-    with_mapped_values,
 )
 from notears_pfl.study.scans import (
     FoundScans,
@@ -109,18 +107,6 @@ def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str])
     return ["\n".join([head, *lines])] if lines else []
 
 
-def several_runs(numbers: Mapping[str, int]) -> list[str]:
-    """Say how many subjects have several runs, if any; ``numbers`` are those of their runs."""
-    several = [who for who, n in numbers.items() if n > 1]
-    if not several:
-        return []
-    return [
-        f"{len(several)} of {len(numbers)} subjects have several runs ({several[0]} has "
-        f"{numbers[several[0]]}), which are cleaned one by one and joined. For one run of each, "
-        "set source.runs to 'first', or name it in source.bold."
-    ]
-
-
 def read_participants(
     path: str,
     source: Mapping[str, Any],
@@ -154,29 +140,6 @@ def read_participants(
     elif site:
         table[site_column] = site
     return checked_participants(table, path, source, groups)
-
-
-def checked_participants(
-    table: pd.DataFrame, path: str, source: Mapping[str, Any], groups: tuple[str, str]
-) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Standardise a participants table, called ``path``; also return the problems of its rows."""
-    site_column, group_column = source["site_column"], source["group_column"]
-    raw = table.copy()
-    problems: dict[int, list[str]] = {}
-    if group_column in table:
-        table[group_column] = with_mapped_values(
-            table[group_column], source.get("group_values", {})
-        )
-        for row, problem in group_problems(
-            raw[group_column], table[group_column], groups, group_column
-        ).items():
-            problems.setdefault(row, []).append(problem)
-    for row in table.index[site_labels(table[site_column]) == ""]:
-        problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
-    standard = standard_participants(table, site_column, group_column, path)
-    labels = raw["participant_id"].str.strip().str.removeprefix("sub-")
-    standard["folder"] = "sub-" + labels
-    return standard, problems
 
 
 def find_raw_scan(

@@ -7,7 +7,12 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.errors import CohortError
-from notears_pfl.study.participants import sites_with_both_groups
+from notears_pfl.study.participants import (
+    site_labels,
+    sites_with_both_groups,
+    standard_participants,
+    with_mapped_values,
+)
 from notears_pfl.study.scans import Scan
 
 # Label of subjects that the user excludes on purpose (source.group_values).
@@ -157,3 +162,38 @@ def describe_problems(
     lines = [f"  {', '.join(who)}: {reason}." for reason, who in by_reason.items()]
     head = f"{name}: {len(problems)} of {n_all} subjects cannot be used. {advice}"
     return "\n".join([head, *lines])
+
+
+def checked_participants(
+    table: pd.DataFrame, path: str, source: Mapping[str, Any], groups: tuple[str, str]
+) -> tuple[pd.DataFrame, dict[int, list[str]]]:
+    """Standardise a participants table, called ``path``; also return the problems of its rows."""
+    site_column, group_column = source["site_column"], source["group_column"]
+    raw = table.copy()
+    problems: dict[int, list[str]] = {}
+    if group_column in table:
+        table[group_column] = with_mapped_values(
+            table[group_column], source.get("group_values", {})
+        )
+        for row, problem in group_problems(
+            raw[group_column], table[group_column], groups, group_column
+        ).items():
+            problems.setdefault(row, []).append(problem)
+    for row in table.index[site_labels(table[site_column]) == ""]:
+        problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
+    standard = standard_participants(table, site_column, group_column, path)
+    labels = raw["participant_id"].str.strip().str.removeprefix("sub-")
+    standard["folder"] = "sub-" + labels
+    return standard, problems
+
+
+def several_runs(numbers: Mapping[str, int]) -> list[str]:
+    """Say how many subjects have several runs, if any; ``numbers`` are those of their runs."""
+    several = [who for who, n in numbers.items() if n > 1]
+    if not several:
+        return []
+    return [
+        f"{len(several)} of {len(numbers)} subjects have several runs ({several[0]} has "
+        f"{numbers[several[0]]}), which are cleaned one by one and joined. For one run of each, "
+        "set source.runs to 'first', or name it in source.bold."
+    ]

@@ -15,9 +15,15 @@ from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.bids import checked_participants, several_runs
 from notears_pfl.study.derived_series import ONLY_RUN, RunFiles, find_series, motion_figures
-from notears_pfl.study.enrolment import STOP_ADVICE, Enrolment, describe_problems, enrol
+from notears_pfl.study.enrolment import (
+    STOP_ADVICE,
+    Enrolment,
+    checked_participants,
+    describe_problems,
+    enrol,
+    several_runs,
+)
 from notears_pfl.study.participants import named_columns, refuse_blanks, standard_participants
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
