@@ -239,12 +239,19 @@ def preprocessed_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bids_study(preprocessed_once, tmp_path_factory):
-    """Run a dataset with four good subjects, twelve bad ones and one with several runs once, up to the cohort.
+    """Run a dataset with good and bad subjects, and one with several runs, once up to the cohort.
 
     The work on T1w images, which has no part in this, is taken over from the phantom's own run.
     """
     from .own_dataset import (
-        AT_WORK, GOOD, SEVERAL, SOURCE, add_bad_subjects, add_subject_with_runs, name_of, own_study,
+        AT_WORK,
+        GOOD,
+        SEVERAL,
+        SOURCE,
+        add_bad_subjects,
+        add_subject_with_runs,
+        name_of,
+        own_study,
     )  # fmt: skip
 
     def own_bids(folder):

@@ -5,8 +5,9 @@ import json
 import nibabel as nib
 import pandas as pd
 import pytest
-from notears_pfl.io.tables import read_table
 from tests.tiny_images import tiny_bold, tiny_t1w
+
+from notears_pfl.io.tables import read_table
 
 from .own_dataset import AT_START, AT_WORK, GOOD, SEVERAL, SOURCE, name_of, own_study
 
