@@ -110,7 +110,8 @@ T1W_FIGURES = (
 # Figures that describe the data or the processing, or that exclusion limits judge.
 DESCRIBED = {
     "already_stripped", "SkullStripped", "background_was_nan", "bias_spread", "n_volumes",
-    "repetition_time", "slice_reference_time", "voxel_mm", "mean_fd_power_mm", "share_fd_power_mm_above_0.5",
+    "repetition_time", "slice_reference_time", "voxel_mm", "mean_fd_power_mm",
+    "share_fd_power_mm_above_0.5",
     "mean_fd_jenkinson_mm", "share_fd_jenkinson_mm_above_0.5", "mean_dvars_percent", "median_tsnr",
     "largest_translation_mm", "largest_rotation_deg", "coverage", "dropout",
     "normalisation_affine",
