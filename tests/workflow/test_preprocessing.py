@@ -251,7 +251,7 @@ UNUSUAL = {
     FILES[1]: T1W_UNUSUAL,
     FILES[8]: T1W_UNUSUAL | {
         "motion_converged": False, "bold_t1w_converged": False, "bold_t1w_agreement": 0.55,
-        "brain_coverage": 0.44,
+        "brain_coverage": 0.44, "non_steady_kept": 3,
     },
 }  # fmt: skip
 T1W_WORDS = [
@@ -275,7 +275,7 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     """One subject's T1w image and another's run are unusual in all that is judged."""
     told = {
         "COIHC001": T1W_WORDS,
-        "COIHC002": [*T1W_WORDS, "motion did not", "T1w did not conv", "0.55 of", "0.44 of"],
+        "COIHC002": [*T1W_WORDS, "motion did not", "T1w did not conv", "0.55 of", "0.44 of", "steady state"],
     }
     for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
         path = preprocessed.path / "results" / name.format(subject)
