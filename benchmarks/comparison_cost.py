@@ -45,7 +45,7 @@ def paper_size(cohort, series, groups, rois, n_draws):
         sets = {
             name: {
                 site: [
-                    series[who] for who in members.loc[members["site"] == site, "participant_id"]
+                    [series[who]] for who in members.loc[members["site"] == site, "participant_id"]
                 ]
                 for site in sites
             }

@@ -18,11 +18,7 @@ with rule_log(snakemake.log[0]):
     series = {name: run_series({name: table}, params.scale) for name, table in raw.items()}
     sets = {
         name: {
-            site: [
-                run
-                for who in members.loc[members["site"] == site, "participant_id"]
-                for run in series[who]
-            ]
+            site: [series[who] for who in members.loc[members["site"] == site, "participant_id"]]
             for site in params.sites
         }
         for name, members in drawn.groupby("set", sort=False)

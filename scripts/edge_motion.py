@@ -2,8 +2,9 @@
 
 from notears_pfl.analysis.edges import edge_table
 from notears_pfl.analysis.motion import motion_association
+from notears_pfl.cohort.samples import scaled_series
 from notears_pfl.io.batches import ListedFiles
-from notears_pfl.io.networks import read_networks
+from notears_pfl.io.networks import read_networks, read_subjects
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
 
@@ -13,6 +14,7 @@ with rule_log(snakemake.log[0]):
     included = cohort[cohort["included"]]
     paths = ListedFiles(snakemake.input.series, "series", params.participants)
     networks = read_networks(snakemake.input.networks, params.group_sites)
-    series = {name: read_table(paths[name])[params.rois] for name in included["participant_id"]}
-    table = motion_association(edge_table(networks, params.edge_threshold), series, included)
+    raw = read_subjects(included["participant_id"], paths, params.rois)
+    edges, series = edge_table(networks, params.edge_threshold), scaled_series(raw, params.scale)
+    table = motion_association(edges, series, included)
     write_table(table, snakemake.output.table, index=False)

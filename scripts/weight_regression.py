@@ -13,12 +13,16 @@ with rule_log(snakemake.log[0]):
         pair: read_table(table)
         for pair, table in zip(params.group_sites, snakemake.input.weights, strict=True)
     }
-    columns, what = [*params.regress_on, *params.covariates], "They are left out."
-    left_out = subjects_without_values(subjects, columns, "analysis.regress_on", what)
-    print(*left_out, sep="\n")
+    described = {
+        "analysis.regress_on": params.regress_on,
+        "analysis.regress_covariates": params.covariates,
+    }
+    for setting, columns in described.items():
+        left_out = subjects_without_values(subjects, columns, setting, "They are left out.")
+        print(*left_out, sep="\n")
     table = regress_weights(
         weights,
-        predictors(subjects, params.regress_on, path, "analysis.regress_on"),
+        predictors(subjects, params.regress_on, path, "analysis.regress_on", every=True),
         predictors(subjects, params.covariates, path, "analysis.regress_covariates"),
     )
     write_table(table, snakemake.output.table, index=False)

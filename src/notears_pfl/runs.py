@@ -12,7 +12,8 @@ import pandas as pd
 
 # Column with the run of every volume, in tables of several runs.
 RUN = "run"
-# How a figure of a subject follows from those of its runs; all others are means over volumes.
+# How a figure of a subject follows from those of its runs; all others are means over the acquired
+# volumes, censored ones among them.
 SUMS = {"n_volumes", "n_censored", "degrees_of_freedom", "degrees_of_freedom_in_band"}
 SMALLEST = {"bold_t1w_agreement", "brain_coverage", "coverage"}
 LARGEST = {
@@ -55,15 +56,16 @@ def joined_report(
 ) -> dict[str, Any]:
     """Report on a subject from those on its runs, by name.
 
-    Counts add up; means are means over volumes; of agreements and coverage, the worst run counts.
+    Counts add up; means are means over all volumes, also those that were censored; of agreements
+    and coverage, the worst run counts.
     ``failed`` gives why runs were left out. A single run's report stays as it is.
     """
     if len(reports) == 1 and not failed:
         return dict(next(iter(reports.values())))
-    n_volumes = [report["n_volumes"] for report in reports.values()]
+    acquired = [report["n_volumes"] + report.get("n_censored", 0) for report in reports.values()]
     names = list(dict.fromkeys(name for report in reports.values() for name in report))
     joined = {
-        name: _joined(name, [report.get(name) for report in reports.values()], n_volumes)
+        name: _joined(name, [report.get(name) for report in reports.values()], acquired)
         for name in names
     }
     if CENSORED in joined:
@@ -78,9 +80,9 @@ def joined_report(
     return joined
 
 
-def _joined(name: str, values: Sequence[Any], n_volumes: Sequence[int]) -> Any:
-    """One value for all runs."""
-    known = [(value, n) for value, n in zip(values, n_volumes, strict=True) if value is not None]
+def _joined(name: str, values: Sequence[Any], acquired: Sequence[int]) -> Any:
+    """One value for all runs, whose numbers of volumes weight means."""
+    known = [(value, n) for value, n in zip(values, acquired, strict=True) if value is not None]
     found = [value for value, _ in known]
     if not found or (name not in SUMS and all(value == found[0] for value in found)):
         return found[0] if found else None

@@ -84,6 +84,15 @@ def test_figures_of_a_subject_follow_from_those_of_its_runs():
     assert report["runs"]["run-2"]["mean_fd_power_mm"] == 0.3
 
 
+def test_means_count_censored_volumes_too():
+    reports = {
+        "run-1": {"n_volumes": 200, "n_censored": 0, "mean_fd_power_mm": 0.1},
+        "run-2": {"n_volumes": 20, "n_censored": 180, "mean_fd_power_mm": 1.2},
+    }
+
+    assert joined_report(reports, {})["mean_fd_power_mm"] == pytest.approx(0.65)
+
+
 def test_equal_counts_of_runs_still_add_up():
     alike = {"run-1": {"n_volumes": 100}, "run-2": {"n_volumes": 100}}
 

@@ -101,6 +101,7 @@ rule edge_motion:
         participants=PLAN.participants,
         group_sites=PLAN.group_sites,
         rois=PLAN.atlas.selected,
+        scale=config["network"]["scale"],
         edge_threshold=config["analysis"]["edge_threshold"],
         code=code_of("edge_motion"),
     message:

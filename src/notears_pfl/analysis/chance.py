@@ -21,6 +21,10 @@ from notears_pfl.evidence.significance import (
 )
 
 KINDS = ("directed", "undirected")
+CONNECTIONS = [
+    "group", "from", "to", "sites", "weight", "selection", "direction", "at_every_site", "tested",
+    "difference", "p", "q", "p_largest", "sites_difference", "p_sites", "replicated",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,9 @@ def connection_table(study: Compared, replicated: pd.DataFrame) -> pd.DataFrame:
         ``sites_difference``, ``p_sites`` (number of sites at equal numbers of subjects);
         ``replicated`` (number of its sites at which validation subjects have it).
     """
-    again = replicated[replicated["found"]].groupby(["group", "from", "to"]).size()
+    # An empty table that was read has no truth values.
+    found = replicated["found"].astype(bool)
+    again = replicated[found].groupby(["group", "from", "to"]).size()
     drawn, test, rows = study.resampled, study.permuted, []
     for g, group in enumerate(study.groups):
         edges = study.weights[g] != 0
@@ -113,7 +119,7 @@ def connection_table(study: Compared, replicated: pd.DataFrame) -> pd.DataFrame:
                     "replicated": int(again.get((group, source, target), 0)),
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=CONNECTIONS)
 
 
 def _mean(values: np.ndarray) -> float:

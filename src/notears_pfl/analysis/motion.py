@@ -24,7 +24,8 @@ def motion_association(
     edges : DataFrame
         ``from`` and ``to``; repeated connections count once.
     series : mapping of str to DataFrame of shape (n_volumes, d)
-        Clean series by participant, columns labelled by ROI.
+        Clean series by participant, columns labelled by ROI; runs of a participant centred and
+        scaled one by one, so that a step between them is no correlation.
     subjects : DataFrame
         ``participant_id``, ``site``, ``group``, ``mean_fd_mm``; subjects without
         ``mean_fd_mm`` are ignored.

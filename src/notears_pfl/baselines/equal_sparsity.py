@@ -32,7 +32,9 @@ from notears_pfl.errors import DoubtfulFitWarning, NotConvergedWarning
 from notears_pfl.model.estimator import NotearsPFL
 from notears_pfl.model.problem import Array, Mask
 
-# Series of each subject of a site, (n_volumes, d), centred and scaled.
+# Runs of each subject of a site: series of shape (n_volumes, d), centred and scaled.
+SiteRuns = Sequence[Sequence[Array]]
+# Series of all runs of a site; for methods that do not ask whose they are.
 SiteSeries = Sequence[Array]
 # If NOTEARS-SIG finds too few edges, λ1 is lowered to these shares of its automatic value.
 LAMBDA1_SHARES = (0.5, 0.25, 0.1, 0.0)
@@ -91,9 +93,10 @@ class MethodResult:
 
 
 def learn_all(
-    sites: Sequence[SiteSeries], baselines: Sequence[Baseline], options: ComparisonOptions
+    sites: Sequence[SiteRuns], baselines: Sequence[Baseline], options: ComparisonOptions
 ) -> dict[str, MethodResult]:
     """Fit NOTEARS-PFL, then every baseline with as many edges, to the same series."""
+    series = [[run for runs in subjects for run in runs] for subjects in sites]
     with warnings.catch_warnings():
         # The result records whether a fit converged, so no warning is needed.
         warnings.simplefilter("ignore", NotConvergedWarning)
@@ -101,7 +104,7 @@ def learn_all(
         learned = {"pfl": _timed(_pfl, sites, options)}
         n_edges = [int(network.edges.sum()) for network in learned["pfl"].networks]
         for name in baselines:
-            learned[name] = _timed(_at_every_site, BASELINES[name], sites, n_edges, options)
+            learned[name] = _timed(_at_every_site, BASELINES[name], series, n_edges, options)
     return learned
 
 
@@ -119,10 +122,17 @@ def _timed(fit: Callable[..., list[Network]], *arguments: Any) -> MethodResult:
     return MethodResult(networks, time.process_time() - start)
 
 
-def _pfl(sites: Sequence[SiteSeries], options: ComparisonOptions) -> list[Network]:
-    x = [np.concatenate(series) for series in sites]
-    subjects = [np.repeat(np.arange(len(s)), [len(one) for one in s]) for s in sites]
-    fit = NotearsPFL(**options.estimator, progress=False).fit(x, subjects=subjects)
+def _pfl(sites: Sequence[SiteRuns], options: ComparisonOptions) -> list[Network]:
+    x, subjects, runs = [], [], []
+    for site in sites:
+        series = [run for own in site for run in own]
+        lengths = [len(run) for run in series]
+        x.append(np.concatenate(series))
+        owners = np.repeat(np.arange(len(site)), [len(own) for own in site])
+        subjects.append(np.repeat(owners, lengths))
+        runs.append(np.repeat(np.arange(len(series)), lengths))
+    estimator = NotearsPFL(**options.estimator, progress=False)
+    fit = estimator.fit(x, subjects=subjects, runs=runs)
     return [Network(edges, np.zeros_like(edges), fit.converged_) for edges in fit.adjacency_]
 
 
@@ -132,11 +142,11 @@ def _at_every_site(
     n_edges: Sequence[int],
     options: ComparisonOptions,
 ) -> list[Network]:
-    return [baseline(subjects, m, options) for subjects, m in zip(sites, n_edges, strict=True)]
+    return [baseline(series, m, options) for series, m in zip(sites, n_edges, strict=True)]
 
 
-def _sig(subjects: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
-    x = np.concatenate(subjects)
+def _sig(series: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
+    x = np.concatenate(series)
     fit = NotearsPFL(lambda2=0, progress=False).fit([x])
     lambda1 = fit.parameters_.lambda1
     for share in LAMBDA1_SHARES:
@@ -148,12 +158,12 @@ def _sig(subjects: SiteSeries, n_edges: int, options: ComparisonOptions) -> Netw
     return Network(edges, np.zeros_like(edges), fit.converged_)
 
 
-def _ges(subjects: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
-    return _trimmed(ges_with_edges(np.concatenate(subjects), n_edges), n_edges)
+def _ges(series: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
+    return _trimmed(ges_with_edges(np.concatenate(series), n_edges), n_edges)
 
 
-def _pc(subjects: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
-    x, largest = np.concatenate(subjects), options.max_condition
+def _pc(series: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
+    x, largest = np.concatenate(series), options.max_condition
     return _trimmed(pc_with_edges(x, n_edges, max_condition=largest), n_edges)
 
 
@@ -162,8 +172,8 @@ def _trimmed(fit: ClassFit, n_edges: int) -> Network:
     return Network(edges, edges & fit.cpdag.T, fit.consistent)
 
 
-def _granger(subjects: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
-    fit = granger(subjects, lag=options.lag, kind=options.kind)
+def _granger(series: SiteSeries, n_edges: int, options: ComparisonOptions) -> Network:
+    fit = granger(series, lag=options.lag, kind=options.kind)
     edges = strongest(fit.statistic, n_edges)
     return Network(edges, np.zeros_like(edges), fit.sound)
 
@@ -197,7 +207,7 @@ class DrawTables:
 
 
 def compare_draw(
-    sets: Mapping[str, Mapping[str, SiteSeries]],
+    sets: Mapping[str, Mapping[str, SiteRuns]],
     rois: Sequence[str],
     baselines: Sequence[Baseline],
     options: ComparisonOptions,
@@ -206,8 +216,8 @@ def compare_draw(
 
     Parameters
     ----------
-    sets : mapping of str to mapping of str to sequence of ndarray of shape (n_volumes, d)
-        Series of the subjects of each set, by site.
+    sets : mapping of str to mapping of str to sequence of sequence of ndarray
+        Runs of the subjects of each set, by site: series of shape (n_volumes, d).
     rois : sequence of str
         Labels of the columns.
     baselines : sequence of str

@@ -32,24 +32,29 @@ MOST_CATEGORIES = 10
 SHORT_NAMES = {"mean_fd": "mean_fd_mm"}
 
 
-def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace each text column by 0/1 columns named ``column = value``, all values but the last."""
+def as_numbers(table: pd.DataFrame, *, every: bool = False) -> pd.DataFrame:
+    """Replace each text column by 0/1 columns named ``column = value``, all values but the last.
+
+    With ``every``, those of three or more values have the last, too: two would only say the same.
+    """
     columns = {}
     for name, column in table.items():
         if pd.api.types.is_numeric_dtype(column):
             columns[str(name)] = column.astype(float)
         else:
-            for value in sorted(column.dropna().unique())[:-1]:
+            values = sorted(column.dropna().unique())
+            for value in values if every and len(values) > 2 else values[:-1]:
                 columns[f"{name} = {value}"] = (column == value).where(column.notna()).astype(float)
     return pd.DataFrame(columns, index=table.index)
 
 
 def predictors(
-    subjects: pd.DataFrame, columns: Sequence[str], name: str, setting: str
+    subjects: pd.DataFrame, columns: Sequence[str], name: str, setting: str, *, every: bool = False
 ) -> pd.DataFrame:
     """Columns of the table ``name`` as numbers for a regression, indexed by participant.
 
-    Categories become 0/1 columns, as in :func:`as_numbers`.
+    Categories become 0/1 columns, as in :func:`as_numbers`; ``every`` of three or more, if each is
+    compared with all others.
     """
     chosen = subjects[[SHORT_NAMES.get(c, c) for c in columns]]
     text = [str(c) for c in chosen if not pd.api.types.is_numeric_dtype(chosen[c])]
@@ -64,7 +69,7 @@ def predictors(
                 "Name another column."
             )
             raise CohortError(msg)
-    return as_numbers(chosen).set_index(pd.Index(subjects["participant_id"]))
+    return as_numbers(chosen, every=every).set_index(pd.Index(subjects["participant_id"]))
 
 
 def subjects_without_values(

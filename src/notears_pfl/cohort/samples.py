@@ -85,6 +85,14 @@ def run_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> list[np.ndar
     return [samples.x[samples.runs == run] for run in np.unique(samples.runs)]
 
 
+def scaled_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> dict[str, pd.DataFrame]:
+    """Series of every subject, each run centred and scaled as by ``site_samples``."""
+    return {
+        name: pd.DataFrame(site_samples({name: table}, scale).x, columns=table.columns)
+        for name, table in series.items()
+    }
+
+
 def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:
     flat = rois[~(sd > CONSTANT * np.max(sd, initial=0))]
     if len(flat):

@@ -73,8 +73,9 @@ class Findings:
 
     @property
     def class_of_regions(self) -> str:
-        """What the classes of the regions are: ``lobe``, or ``network`` if the table says so."""
-        return "network" if "network" in self.rois else "lobe"
+        """What the classes of the regions are: ``lobe``, or ``network`` if it stands in for it."""
+        stands_in = "network" in self.rois and self.rois["lobe"].equals(self.rois["network"])
+        return "network" if stands_in else "lobe"
 
     def cautions_on(self, participant: str) -> list[str]:
         """Cautions about a subject; none for subjects without a report."""

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.signal import periodogram
 
+from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.io.images import read_arrays
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
@@ -73,24 +74,37 @@ def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectR
     """Read a subject's files; those of steps that failed are empty and are not read.
 
     ``files`` has those of each run by kind: tables of several runs are shown one after another,
-    pictures are those of the first run.
+    pictures are those of the first run. Runs that were left out are not shown.
     """
     report = read_sidecar(files["report"][0])
-    usable = {
-        kind: [path for path in files.get(kind, []) if Path(path).stat().st_size]
-        for kind in ("raw", "clean", "motion", "confounds")
-        if report["status"] == "ok"
+    states = {run: figures["status"] for run, figures in report.get("runs", {}).items()}
+    made = {
+        kind: [
+            path
+            for path in paths
+            if Path(path).stat().st_size and states.get(_run_of(path)) != "failed"
+        ]
+        for kind, paths in files.items()
     }
     parts: dict[str, Any] = {
-        kind: pd.concat([read_table(path) for path in paths], ignore_index=True)
-        if len(paths) > 1
-        else read_table(paths[0])
-        for kind, paths in usable.items()
-        if paths
+        kind: pd.concat([read_table(path) for path in made[kind]], ignore_index=True)
+        if len(made[kind]) > 1
+        else read_table(made[kind][0])
+        for kind in ("raw", "clean", "motion", "confounds")
+        if report["status"] == "ok" and made.get(kind)
     }
-    slices = {kind: read_arrays(files[kind][0]) for kind in REGISTRATIONS if kind in files}
-    shown = {kind: found for kind, found in slices.items() if found is not None}
+    shown = {
+        kind: found
+        for kind in REGISTRATIONS
+        if made.get(kind) and (found := read_arrays(made[kind][0])) is not None
+    }
     return SubjectRecord(row=row, report=report, slices=shown, **parts)
+
+
+def _run_of(path: str) -> str:
+    """Name of the run that a file was made of; empty if its name has none."""
+    file = BidsFile.parse(path)
+    return file.run_name if file else ""
 
 
 def subject_page(

@@ -92,7 +92,15 @@ def run_report(run: RunFiles, own: RunTables, n_volumes: int, layout: str) -> di
         f"ROI series were extracted and cleaned by {PROGRAMS[layout]} (see the methods text of its "
         "own report); censored volumes were left out."
     )
-    return report | motion_figures(own.motion, own.sidecar) | {"methods": {"series": text}}
+    # The program may have left censored volumes out of the series, but not out of the other tables.
+    tables = (own.series, own.outliers, own.motion)
+    acquired = max(len(table) for table in tables if table is not None)
+    return (
+        report
+        | {"n_censored": acquired - n_volumes}
+        | motion_figures(own.motion, own.sidecar)
+        | {"methods": {"series": text}}
+    )
 
 
 def without_censored(series: pd.DataFrame, outliers: pd.DataFrame | None) -> pd.DataFrame:

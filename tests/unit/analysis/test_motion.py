@@ -1,5 +1,9 @@
 """Whether a connection could be head motion."""
 
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +11,11 @@ from scipy.stats import pearsonr
 from statsmodels.api import OLS
 
 from notears_pfl.analysis.motion import motion_association
+from notears_pfl.io.batches import files_made, list_made
+from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.runs import joined_series
 
+SCRIPT = Path(__file__).parents[3] / "scripts/edge_motion.py"
 EDGES = pd.DataFrame({"from": ["A", "D", "A"], "to": ["B", "C", "B"]})
 
 
@@ -74,3 +82,42 @@ def test_without_motion_there_is_no_answer(study):
     assert table["r"].isna().all()
     assert table["p"].isna().all()
     assert (table["n"] == 0).all()
+
+
+def test_a_step_between_runs_is_no_connectivity(study, tmp_path):
+    series, subjects = study
+    # A step that all regions share, larger in those who move more, between two runs.
+    steps = subjects.set_index("participant_id")["mean_fd_mm"] * 100
+    files = files_made(
+        [who.removeprefix("sub-") for who in series], {"series": f"{tmp_path}/{{subject}}.tsv"}
+    )
+    for who, table in series.items():
+        runs = {"run-1": table[:200], "run-2": table[200:] + steps[who]}
+        write_table(joined_series(runs), files[who].series, index=False)
+    list_made(files, tmp_path / "list.tsv")
+    write_table(subjects.assign(included=True), tmp_path / "cohort.tsv", index=False)
+    edges = EDGES.drop_duplicates().set_index(["from", "to"]).assign(weight=0.5)["weight"]
+    network = edges.unstack(fill_value=0).reindex(index=list("ABCD"), columns=list("ABCD"))
+    write_table(network.fillna(0), tmp_path / "group-P_site-S_relmat.tsv")
+    snakemake = SimpleNamespace(
+        input=SimpleNamespace(
+            cohort=tmp_path / "cohort.tsv", series=[tmp_path / "list.tsv"],
+            networks=[tmp_path / "group-P_site-S_relmat.tsv"],
+        ),
+        output=SimpleNamespace(table=tmp_path / "table.tsv"),
+        log=[tmp_path / "log"],
+        params=SimpleNamespace(
+            participants=list(series), group_sites=[("P", "S")], rois=list("ABCD"),
+            scale="roi", edge_threshold=0.0,
+        ),
+    )  # fmt: skip
+
+    runpy.run_path(str(SCRIPT), {"snakemake": snakemake})
+
+    halves = {
+        who: pd.concat([(part - part.mean()) / part.std() for part in (table[:200], table[200:])])
+        for who, table in series.items()
+    }
+    expected = motion_association(EDGES, halves, subjects).set_index(["from", "to"])
+    found = read_table(tmp_path / "table.tsv").set_index(["from", "to"])
+    np.testing.assert_allclose(found["r"], expected.loc[found.index, "r"], rtol=1e-6)

@@ -1,5 +1,9 @@
 """Edge weights of subjects against a characteristic: planted slopes, chance, and missing values."""
 
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +13,10 @@ from scipy.stats import false_discovery_control, kstest
 from notears_pfl.analysis.weight_regression import regress_weights, subject_weight_table
 from notears_pfl.evidence.moments import subject_moments
 from notears_pfl.evidence.subject_weights import subject_weights
+from notears_pfl.io.tables import read_table, write_table
 
 SITES = ("COI", "HUH")
+SCRIPT = Path(__file__).parents[3] / "scripts/weight_regression.py"
 
 
 def study(rng, slopes, n_per_site=20, groups=("MDD",)):
@@ -160,3 +166,28 @@ def test_an_edge_of_one_site_is_regressed_there(rng):
 
     assert (row["sites"], row["n"]) == (1, 20)
     assert row["low"] < 0.02 < row["high"]
+
+
+def test_the_rule_names_the_setting_of_a_missing_value_and_tests_every_category(tmp_path, rng):
+    weights, people = study(rng, np.array([0.02]))
+    paths = [tmp_path / f"{group}_{site}.tsv" for group, site in weights]
+    for table, path in zip(weights.values(), paths, strict=True):
+        write_table(table, path, index=False)
+    people["scanner"] = np.resize(["A", "B", "C"], len(people))
+    cohort = people.rename_axis("participant_id").reset_index().assign(included=True)
+    cohort.loc[3, "age"] = np.nan
+    write_table(cohort, tmp_path / "cohort.tsv", index=False)
+    snakemake = SimpleNamespace(
+        input=SimpleNamespace(cohort=tmp_path / "cohort.tsv", weights=paths),
+        output=SimpleNamespace(table=tmp_path / "table.tsv"),
+        params=SimpleNamespace(
+            group_sites=list(weights), regress_on=["scanner"], covariates=["age"]
+        ),
+        log=[tmp_path / "log"],
+    )
+
+    runpy.run_path(str(SCRIPT), {"snakemake": snakemake})
+
+    assert "analysis.regress_covariates: age is unknown for 1 of 40" in snakemake.log[0].read_text()
+    columns = read_table(tmp_path / "table.tsv")["column"]
+    assert sorted(columns) == ["scanner = A", "scanner = B", "scanner = C"]

@@ -30,9 +30,14 @@ def sites():
     return [[draw_samples(rng, network, 120) for _ in range(3)] for _ in range(2)]
 
 
+def in_one_run(sites):
+    """Give every subject's series as its only run."""
+    return [[[x] for x in site] for site in sites]
+
+
 @pytest.fixture(scope="module")
 def learned(sites):
-    return learn_all(sites, BASELINES, OPTIONS)
+    return learn_all(in_one_run(sites), BASELINES, OPTIONS)
 
 
 def test_every_method_has_the_edges_of_notears_pfl_site_by_site(learned):
@@ -56,7 +61,7 @@ def test_sig_has_as_many_edges_as_it_is_asked_for(sites):
 def test_granger_on_series_that_depend_on_each_other_is_not_sound(sites):
     dependent = [[x @ np.diag([1] * 7 + [0]) + x[:, :1] * np.eye(8)[7] for x in s] for s in sites]
 
-    learned = learn_all(dependent, ("granger",), OPTIONS)
+    learned = learn_all(in_one_run(dependent), ("granger",), OPTIONS)
 
     assert [network.sound for network in learned["granger"].networks] == [False, False]
 
@@ -82,11 +87,31 @@ def test_pfl_is_the_studys_own_estimator(sites, learned):
     assert_array_equal(np.stack([n.edges for n in learned["pfl"].networks]), fit.adjacency_)
 
 
+def test_runs_of_a_subject_are_not_taken_for_other_subjects(sites, monkeypatch):
+    seen = {}
+
+    class Watched(NotearsPFL):
+        def fit(self, samples, **labels):
+            seen.update(labels)
+            return super().fit(samples, **labels)
+
+    # The first subject of every site in two runs, the others in one.
+    halves = [[[site[0][:50], site[0][50:]], *([x] for x in site[1:])] for site in sites]
+    monkeypatch.setattr("notears_pfl.baselines.equal_sparsity.NotearsPFL", Watched)
+    found = learn_all(halves, [], OPTIONS)
+
+    for subjects, runs in zip(seen["subjects"], seen["runs"], strict=True):
+        assert_array_equal(subjects, np.repeat([0, 1, 2], 120))
+        assert_array_equal(runs, np.repeat([0, 1, 2, 3], [50, 70, 120, 120]))
+    fit = NotearsPFL(**OPTIONS.estimator).fit([np.concatenate(s) for s in sites], **seen)
+    assert_array_equal(np.stack([n.edges for n in found["pfl"].networks]), fit.adjacency_)
+
+
 def test_sig_is_notears_on_one_site_whatever_the_others_say(sites):
     # Other units and fewer samples: what is right for one site is not for the other.
     unlike = [sites[0], [7 * x[:20] for x in sites[1][:1]]]
 
-    learned = learn_all(unlike, ["sig"], OPTIONS)
+    learned = learn_all(in_one_run(unlike), ["sig"], OPTIONS)
 
     for k, subjects in enumerate(unlike):
         m = int(learned["pfl"].networks[k].edges.sum())
@@ -144,15 +169,15 @@ def test_the_strongest_are_positive_and_ties_go_by_order():
 def test_no_edges_at_all_is_met_too(sites):
     huge = ComparisonOptions({"threshold": 9}, max_condition=2, lag=1, kind="conditional")
 
-    learned = learn_all(sites, BASELINES, huge)
+    learned = learn_all(in_one_run(sites), BASELINES, huge)
 
     assert not any(network.edges.any() for r in learned.values() for network in r.networks)
 
 
 def test_the_tables_have_every_network_and_every_edge(sites, learned):
-    rois = list("abcdefgh")
+    rois, of_sites = list("abcdefgh"), dict(zip(("COI", "KUT"), in_one_run(sites), strict=True))
 
-    tables = compare_draw({"MDD": {"COI": sites[0], "KUT": sites[1]}}, rois, BASELINES, OPTIONS)
+    tables = compare_draw({"MDD": of_sites}, rois, BASELINES, OPTIONS)
 
     assert len(tables.networks) == 5 * 2
     assert (tables.networks["m"] == tables.networks["n_edges"]).all()

@@ -23,6 +23,18 @@ def test_numbers_stay_and_two_categories_become_zero_and_one():
     assert table.loc["sub-1"].tolist() == [21, 0, 0.1]
 
 
+def test_each_of_three_categories_is_compared_with_all_others():
+    people = PEOPLE.assign(scanner=["A", "B", "C"] * 4)
+
+    tested = predictors(people, ["scanner", "sex"], "people.tsv", "analysis.regress_on", every=True)
+    beside = predictors(people, ["scanner"], "people.tsv", "analysis.regress_covariates")
+
+    assert list(tested) == ["scanner = A", "scanner = B", "scanner = C", "sex = F"]
+    assert tested["scanner = C"].tolist() == [0, 0, 1] * 4
+    # Beside an intercept, the last would add nothing.
+    assert list(beside) == ["scanner = A", "scanner = B"]
+
+
 @pytest.mark.parametrize(
     ("column", "message"),
     [

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from notears_pfl.cohort.samples import run_series, site_samples
+from notears_pfl.cohort.samples import run_series, scaled_series, site_samples
 from notears_pfl.errors import CohortError
 
 ROIS = ["INS.R", "ACG.R"]
@@ -88,6 +88,20 @@ def test_each_run_is_a_series_of_its_own_for_methods_that_look_back(rng):
 
     assert [len(run) for run in runs] == [250, 150]
     assert_allclose(np.concatenate(runs), site_samples({"sub-1": table}, "subject").x)
+
+
+@pytest.mark.parametrize("scale", ["subject", "roi"])
+def test_another_gain_and_mean_of_a_run_change_no_correlation(scale):
+    raw = {
+        name: two_runs(np.random.default_rng(1), *gain_and_step)
+        for name, gain_and_step in {"plain": (), "changed": (50, 1000)}.items()
+    }
+
+    series = scaled_series(raw, scale)
+
+    plain, changed = (np.corrcoef(table.to_numpy().T)[0, 1] for table in series.values())
+    assert changed == pytest.approx(plain)
+    assert np.corrcoef(raw["changed"].to_numpy().T)[0, 1] > plain + 0.1
 
 
 def test_a_constant_series_is_refused_by_subject_and_roi(series):

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 
+from notears_pfl.io.arrays import write_arrays
+from notears_pfl.io.sidecars import write_json
+from notears_pfl.io.tables import write_table
 from notears_pfl.report.subject_page import (
     SubjectRecord,
     carpet_figure,
@@ -97,3 +100,42 @@ def test_censored_volumes_are_gaps_in_time_and_marked(rng):
     marked = [movement_figure(motion, confounds, 2.0, c) for c in (censored, [])]
     assert [len(figure.axes[2].patches) for figure in marked] == [3, 0]
     assert "Grey: volumes censored by scrubbing." in subject_page(record, rois, SETTINGS, "")
+
+
+def test_runs_that_were_left_out_move_no_volume_of_the_others(tmp_path, rng):
+    rois = toy_rois().iloc[:4]
+    name, kept = "sub-1", [0, 1, 3, 4, 5]
+    # The first run failed in cleaning, after its raw series were made; the second before.
+    lengths = {"task-rest": 30, "task-rest_run-2": 0, "task-rest_run-3": 6}
+    files = {"raw": [], "motion": [], "bold": []}
+    for run, n in lengths.items():
+        ends = {
+            "raw": "desc-raw_timeseries.tsv",
+            "motion": "desc-motion_timeseries.tsv",
+            "bold": "slices.npz",
+        }
+        for kind, end in ends.items():
+            path = tmp_path / f"{name}_{run}_{end}"
+            files[kind].append(str(path))
+            if not n:
+                path.touch()
+            elif kind == "bold":
+                write_arrays({"volumes": np.array(n)}, path)
+            else:
+                table = pd.DataFrame(rng.normal(size=(n, 4)), columns=rois.index)
+                write_table(table, path, index=False)
+    failed = {"status": "failed", "reason": "too few volumes"}
+    states = dict.fromkeys(lengths, failed) | {"task-rest_run-3": {"status": "ok"}}
+    write_json({"status": "ok", "censored_volumes": [2], "runs": states}, tmp_path / "report.json")
+    clean = pd.DataFrame(rng.normal(size=(5, 4)), columns=rois.index)
+    write_table(clean, tmp_path / f"{name}_desc-clean_timeseries.tsv", index=False)
+    files |= {
+        "report": [str(tmp_path / "report.json")],
+        "clean": [str(tmp_path / f"{name}_desc-clean_timeseries.tsv")],
+    }
+
+    record = read_subject(toy_cohort().iloc[0], files)
+
+    assert len(record.raw) == len(record.motion) == len(record.clean_in_time) == 6
+    assert record.clean_in_time.dropna().index.tolist() == kept
+    assert record.slices["bold"]["volumes"] == 6

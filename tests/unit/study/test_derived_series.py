@@ -141,6 +141,18 @@ def test_columns_that_are_counted_are_values_alone_and_their_motion_is_known(tmp
     assert "giga_connectome" in report["methods"]["series"]
 
 
+@pytest.mark.parametrize("left_out", [False, True])
+def test_a_report_counts_the_volumes_that_were_censored(series, left_out):
+    outliers = pd.DataFrame({"framewise_displacement": [0, 1, 0, 1, 0, 0]})
+    motion = pd.DataFrame({"framewise_displacement": [0.0, 0.9, 0.1, 0.9, 0.1, 0.1]})
+    own = RunTables(series.drop([1, 3]) if left_out else series, outliers, motion, {})
+
+    n_volumes = len(usable_series(own, "xcpd"))
+    report = run_report({"name": "run", "series": "a.tsv"}, own, n_volumes, "xcpd")
+
+    assert (report["n_volumes"], report["n_censored"]) == (4, 2)
+
+
 def test_own_series_are_taken_as_they_are(series):
     own = RunTables(series, None, None, {})
 

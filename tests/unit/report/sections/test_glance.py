@@ -1,5 +1,7 @@
 """The overview counts subjects and connections, and warns where this study gives reason to."""
 
+from dataclasses import replace
+
 from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.subject_quality import quality_section
 
@@ -64,3 +66,18 @@ def test_a_group_without_connections_of_its_own_is_named(findings):
     results = " ".join(glance_section(toy_findings(tables=none)).content["results"])
 
     assert "No connection is found at every site in HC only." in results
+
+
+def test_classes_of_regions_are_named_after_the_column_that_they_are_from(findings):
+    lobes = findings.rois["lobe"]
+
+    names = [
+        replace(findings, rois=rois).class_of_regions
+        for rois in (
+            findings.rois,
+            findings.rois.assign(network=lobes),
+            findings.rois.assign(network="Default"),
+        )
+    ]
+
+    assert names == ["lobe", "network", "lobe"]
