@@ -8,6 +8,7 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    require_columns,
     site_labels,
     sites_with_both_groups,
     standard_participants,
@@ -169,16 +170,14 @@ def checked_participants(
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
     """Standardise a participants table, called ``path``; also return the problems of its rows."""
     site_column, group_column = source["site_column"], source["group_column"]
+    require_columns(table, ("participant_id", site_column, group_column), path)
     raw = table.copy()
     problems: dict[int, list[str]] = {}
-    if group_column in table:
-        table[group_column] = with_mapped_values(
-            table[group_column], source.get("group_values", {})
-        )
-        for row, problem in group_problems(
-            raw[group_column], table[group_column], groups, group_column
-        ).items():
-            problems.setdefault(row, []).append(problem)
+    table[group_column] = with_mapped_values(table[group_column], source.get("group_values", {}))
+    for row, problem in group_problems(
+        raw[group_column], table[group_column], groups, group_column
+    ).items():
+        problems.setdefault(row, []).append(problem)
     for row in table.index[site_labels(table[site_column]) == ""]:
         problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
     standard = standard_participants(table, site_column, group_column, path)

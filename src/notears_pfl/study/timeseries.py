@@ -24,7 +24,12 @@ from notears_pfl.study.enrolment import (
     enrol,
     several_runs,
 )
-from notears_pfl.study.participants import named_columns, refuse_blanks, standard_participants
+from notears_pfl.study.participants import (
+    named_columns,
+    refuse_blanks,
+    require_columns,
+    standard_participants,
+)
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
 OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
@@ -111,7 +116,10 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
     table, name = _own_table(source)
     wanted = [source["site_column"], source["group_column"]]
     participants, row_problems = checked_participants(
-        _with_parts_of_id(named_columns(table, source, name), source, wanted), name, source, groups
+        _with_parts_of_id(named_columns(table, source, name), source, wanted, name),
+        name,
+        source,
+        groups,
     )
     tree = BidsTree(source["dataset"]) if "layout" in source else None
     runs: dict[str, list[RunFiles]] = {}
@@ -178,11 +186,12 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
 
 
 def _with_parts_of_id(
-    table: pd.DataFrame, source: Mapping[str, Any], columns: Sequence[str]
+    table: pd.DataFrame, source: Mapping[str, Any], columns: Sequence[str], name: str
 ) -> pd.DataFrame:
     """Take site and group off the subjects' names, if ``source.id_pattern`` says where."""
     if "id_pattern" not in source:
         return table
+    require_columns(table, ["participant_id"], name)
     pattern = re.compile(source["id_pattern"])
     found = table["participant_id"].map(lambda own: pattern.fullmatch(str(own)))
     parts = {

@@ -135,3 +135,19 @@ def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp
     assert study.files == [str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)]
     with pytest.raises(CohortError, match=r"3 files in .* and none of them an id that matches X"):
         read_series_study(own | {"id_pattern": "X"}, ("MDD", "HC"))
+
+
+@pytest.mark.parametrize("more", [{"group_values": {1: "1"}}, {"id_pattern": "(?P<group>.)"}])
+def test_a_table_without_the_sites_column_is_refused_by_name(source, more):
+    own = source | more | {"site_column": "centre"}
+
+    with pytest.raises(CohortError, match=r"people\.tsv: column centre is missing; the table has"):
+        read_series_study(own, GROUPS)
+
+
+def test_a_table_without_ids_is_refused_by_name(source, tmp_path):
+    people = (tmp_path / "people.tsv").read_text().replace("participant_id", "who")
+    (tmp_path / "people.tsv").write_text(people)
+
+    with pytest.raises(CohortError, match=r"people\.tsv: column participant_id is missing"):
+        read_series_study(source | {"id_pattern": ".*"}, GROUPS)
