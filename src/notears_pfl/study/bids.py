@@ -170,7 +170,10 @@ def find_normalised_scan(
     def beside(run: BidsFile) -> dict[str, str]:
         # Older versions of fMRIPrep name this table "regressors".
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
-        return {"confounds": choose_confounds(run, tables).path}
+        table = choose_confounds(run, tables).path
+        described = table.removesuffix(".tsv") + ".json"
+        has_json = described in (file.path for file in tables)
+        return {"confounds": table} | ({"confounds_json": described} if has_json else {})
 
     return _scans_of(tree, runs, problems, source, headers, beside)
 
@@ -197,13 +200,8 @@ def _scans_of(
             found.append(str(error))
         found += headers.bold(run.path, sidecars if tr else [])
         scans[run.run_name] = (
-            Scan(
-                run.path, tuple(sidecars), tr, files.get("t1w"), files.get("confounds"),
-                run=run.run_name,
-            )
-            if tr and files
-            else None
-        )  # fmt: skip
+            Scan(run.path, tuple(sidecars), tr, **files, run=run.run_name) if tr and files else None
+        )
     return usable_scans(scans, run_problems, problems, source.get("on_problem", "stop"))
 
 

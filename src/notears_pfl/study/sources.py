@@ -274,6 +274,11 @@ class FMRIPrep(RawBids):
         """Table of confounds beside a run."""
         return str(self.scan(run).confounds)
 
+    def confounds_json(self, run: str) -> list[str]:
+        """Description of the columns of that table, if it is there."""
+        described = self.scan(run).confounds_json
+        return [described] if described else []
+
 
 @dataclass(frozen=True)
 class SrpbsRelease(Enrolled):
