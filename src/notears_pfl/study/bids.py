@@ -180,7 +180,7 @@ def find_normalised_scan(
 
 def _scans_of(
     tree: BidsTree, runs: Sequence[BidsFile], problems: Sequence[str], source: Mapping[str, Any],
-    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, str] | None],
+    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, Any] | None],
 ) -> FoundScans:  # fmt: skip
     """Check the runs of a subject; ``others`` gives the further files of one, or None."""
     scans: dict[str, Scan | None] = {}

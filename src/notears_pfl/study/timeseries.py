@@ -15,7 +15,13 @@ from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.derived_series import ONLY_RUN, RunFiles, find_series, motion_figures
+from notears_pfl.study.derived_series import (
+    ONLY_RUN,
+    RunFiles,
+    files_beside,
+    find_series,
+    motion_figures,
+)
 from notears_pfl.study.enrolment import (
     STOP_ADVICE,
     Enrolment,
@@ -65,6 +71,12 @@ class SeriesStudy:
     notices: list[str]
     enrolment: Enrolment | None = None
     knows_motion: bool = False
+
+    @property
+    def beside(self) -> list[str]:
+        """Files beside the series: motion, censored volumes and sidecars of the runs."""
+        runs = (run for own in self.runs.values() for run in own)
+        return sorted({path for run in runs for path in files_beside(run)})
 
 
 def read_series_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:

@@ -1,10 +1,13 @@
 """Ready series are found by any name of their subject, and everyone without them is named."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from notears_pfl.errors import CohortError, TableError
 from notears_pfl.study.timeseries import read_series_study
+
+from .derived_trees import ROIS, write_xcpd_run
 
 GROUPS = ("1", "2")
 OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
@@ -151,3 +154,26 @@ def test_a_table_without_ids_is_refused_by_name(source, tmp_path):
 
     with pytest.raises(CohortError, match=r"people\.tsv: column participant_id is missing"):
         read_series_study(source | {"id_pattern": ".*"}, GROUPS)
+
+
+@pytest.fixture
+def xcpd(source, tmp_path, rng):
+    """Give the series of two subjects as XCP-D writes them, with motion and censored volumes."""
+    (tmp_path / "pair.tsv").write_text("participant_id\tsite\tDX\n01\tA\t1\n02\tA\t2\n")
+    for who in ("01", "02"):
+        series = pd.DataFrame(rng.normal(size=(6, 3)), columns=ROIS)
+        write_xcpd_run(tmp_path / "xcpd", who, "task-rest", series, np.zeros(6), np.zeros(6))
+    del source["series"]
+    return source | {
+        "participants": str(tmp_path / "pair.tsv"), "dataset": str(tmp_path / "xcpd"),
+        "layout": "xcpd", "bold": {"task": "rest"},
+    }  # fmt: skip
+
+
+def test_motion_and_censored_volumes_and_sidecars_are_inputs_beside_the_series(xcpd, tmp_path):
+    study = read_series_study(xcpd, GROUPS)
+
+    everything = {str(path) for path in (tmp_path / "xcpd").rglob("*.*")}
+    assert {*study.files} == {path for path in everything if path.endswith("timeseries.tsv")}
+    assert study.beside == sorted(everything - {*study.files})
+    assert len(study.beside) == 6
