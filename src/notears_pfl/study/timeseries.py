@@ -15,6 +15,7 @@ from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
+from notears_pfl.names import abbreviation
 from notears_pfl.study.derived_series import (
     ONLY_RUN,
     RunFiles,
@@ -250,14 +251,14 @@ def labelled_series(
     selected: Sequence[str],
     columns: Sequence[int] = (),
 ) -> pd.DataFrame:
-    """Label the columns of unnamed series with the regions of the ROI table.
+    """Label the columns of series with the regions of the ROI table.
 
-    If there are as many columns as regions, they are all regions in the table's order; if there
+    Columns named by an atlas's labels get the regions' abbreviations. Of unnamed series, if there are as many columns as regions, they are all regions in the table's order; if there
     are as many as selected regions, they are those. ``columns`` are the first and the last that
     count, from 1; all of them if it is empty.
     """
     if isinstance(values, pd.DataFrame):
-        return values
+        return _with_abbreviations(values, rois)
     if columns and values.ndim == 2:
         first, last = columns
         if values.shape[1] < last:
@@ -276,6 +277,22 @@ def labelled_series(
         f"the {len(selected)} selected ones, were needed. Name the columns, or transpose the array."
     )
     raise SignalError(msg)
+
+
+def _with_abbreviations(series: pd.DataFrame, rois: Sequence[str]) -> pd.DataFrame:
+    """Name columns by the regions' abbreviations where they have the labels of an atlas."""
+    missing = {*rois} - {*series}
+    short = {str(label): abbreviation(str(label)) for label in series}
+    new = {label: name for label, name in short.items() if name in missing}
+    for name in missing & {*new.values()}:
+        labels = [label for label, own in new.items() if own == name]
+        if len(labels) > 1:
+            msg = (
+                f"columns {', '.join(labels)} all stand for region {name} of the ROI table. Rename "
+                "all but one."
+            )
+            raise SignalError(msg)
+    return series.rename(columns=new)
 
 
 def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFrame:
