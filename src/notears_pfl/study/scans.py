@@ -17,9 +17,10 @@ from notears_pfl.io.bids_tree import BidsFile
 class Scan:
     """The files of a run to process, and its repetition time in seconds.
 
-    ``t1w`` is None if the run is already in MNI space, ``confounds`` is None if it is not, and
-    ``confounds_json`` describes the latter's columns, if it is there; ``metadata`` describes the run if there are no sidecars. ``run`` is its name, as its file has
-    it, without the subject's.
+    ``t1w`` is None if the run is already in MNI space, ``confounds`` is None if it is not;
+    ``confounds_json`` describes the columns of the latter, if it is there. ``metadata`` describes
+    the run if there are no sidecars. ``run`` is its name, as its file has it, without the
+    subject's.
     """
 
     bold: str

@@ -1,6 +1,7 @@
 """ROI series that the user has already extracted: subjects, files, and checks of the values."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import isdir, isfile
@@ -103,23 +104,15 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     participants = standard_participants(table, *columns, path)
     refuse_blanks(table, *columns, path)
     pairs = zip(participants["participant_id"], table["participant_id"], strict=True)
-    names = {who: list(dict.fromkeys([own, who, who.removeprefix("sub-")])) for who, own in pairs}
-    found = {who: series_path(pattern, *called) for who, called in names.items()}
+    names = {who: _names(own, who) for who, own in pairs}
+    found = _find_files(dict.fromkeys(names, pattern), names, pattern, path)
     missing = {who: [f"{file} does not exist"] for who, file in found.items() if not isfile(file)}
-    if missing and len(missing) == len(found):
-        msg = (
-            f"{pattern}: none of the {len(found)} subjects in {path} has such a file; "
-            f"{next(iter(found.values()))} does not exist. Correct source.series."
-        )
-        raise CohortError(msg)
     if missing and source.get("on_problem", "stop") == "stop":
         raise CohortError(describe_problems(missing, len(found), path, STOP_ADVICE))
-    if PLACEHOLDER not in pattern:
-        _check_shared_file(pattern)
     excluded = describe_problems(missing, len(found), path, "They are excluded.")
-    files = sorted({str(file) for who, file in found.items() if who not in missing})
+    files = sorted({file for who, file in found.items() if who not in missing})
     runs: dict[str, list[RunFiles]] = {
-        who: [{"name": ONLY_RUN, "series": str(file)}] for who, file in found.items()
+        who: [{"name": ONLY_RUN, "series": file}] for who, file in found.items()
     }
     return SeriesStudy(participants, names, runs, files, [excluded] if missing else [])
 
@@ -134,26 +127,24 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
         source,
         groups,
     )
-    tree = BidsTree(source["dataset"]) if "layout" in source else None
+    rows, pattern = [*participants[["participant_id"]].itertuples()], source.get("series", "")
+    names = {who: _names(str(table.loc[row, _ids(source)]), who) for row, who in rows}
     runs: dict[str, list[RunFiles]] = {}
-    problems: dict[str, list[str]] = {}
-    for row, who, folder in participants[["participant_id", "folder"]].itertuples():
-        if tree is None:
-            path = _filled(source["series"], table.loc[row], str(table.loc[row, _ids(source)]))
-            found = [] if isfile(path) else [f"{path} does not exist"]
-            runs[who] = [{"name": ONLY_RUN, "series": path}]
-        elif isdir(tree.root / folder):
-            runs[who], found = find_series(tree, folder, source)
-        else:
-            runs[who], found = [], [f"has no folder in {tree.root}"]
-        problems[who] = [*row_problems.get(row, []), *found]
-    if tree is None and not any(isfile(files[0]["series"]) for files in runs.values()):
-        first = next(iter(runs.values()))[0]["series"]
-        msg = (
-            f"{source['series']}: none of the {len(runs)} subjects in {name} has such a file; "
-            f"{first} does not exist. Correct source.series."
-        )
-        raise CohortError(msg)
+    problems = {who: [*row_problems.get(row, [])] for row, who in rows}
+    if "layout" in source:
+        tree = BidsTree(source["dataset"])
+        for who, folder in participants[["participant_id", "folder"]].itertuples(index=False):
+            runs[who], found = (
+                find_series(tree, folder, source)
+                if isdir(tree.root / folder)
+                else ([], [f"has no folder in {tree.root}"])
+            )
+            problems[who] += found
+    else:
+        filled = {who: _filled(pattern, table.loc[row]) for row, who in rows}
+        for who, file in _find_files(filled, names, pattern, name).items():
+            runs[who] = [{"name": ONLY_RUN, "series": file}]
+            problems[who] += [] if isfile(file) else [f"{file} does not exist"]
     everybody, on_problem = participants.drop(columns="folder"), source.get("on_problem", "stop")
     enrolment = enrol(everybody, {}, problems, groups, on_problem, [name])
     if "participants" not in source:
@@ -162,10 +153,35 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
     kept = {who: runs[who] for who in enrolled["participant_id"]}
     notices = [*enrolment.notices, *several_runs({who: len(r) for who, r in kept.items()})]
     return SeriesStudy(
-        enrolled, {who: [who] for who in kept}, kept,
+        enrolled, {who: names[who] for who in kept}, kept,
         sorted({run["series"] for files in kept.values() for run in files}), notices, enrolment,
         _knows_motion(kept),
     )  # fmt: skip
+
+
+def _names(own: str, who: str) -> list[str]:
+    """Names that a participant's file or array may have, of which the first that is there counts."""
+    return list(dict.fromkeys([own, who, who.removeprefix("sub-")]))
+
+
+def _find_files(
+    patterns: Mapping[str, str], names: Mapping[str, Sequence[str]], setting: str, table: str
+) -> dict[str, str]:
+    """Files of the participants in ``table``; refuse series that nobody has, or that several share.
+
+    ``patterns`` and ``names`` are those of each participant, ``setting`` is ``source.series``.
+    """
+    found = {who: str(series_path(patterns[who], *called)) for who, called in names.items()}
+    shared = Counter(file for file in found.values() if isfile(file))
+    if found and not shared:
+        msg = (
+            f"{setting}: none of the {len(found)} subjects in {table} has such a file; "
+            f"{next(iter(found.values()))} does not exist. Correct source.series."
+        )
+        raise CohortError(msg)
+    for file in (file for file, n_subjects in shared.items() if n_subjects > 1):
+        _check_shared_file(file)
+    return found
 
 
 def _ids(source: Mapping[str, Any]) -> str:
@@ -215,10 +231,10 @@ def _with_parts_of_id(
     return table.assign(**parts)
 
 
-def _filled(pattern: str, row: pd.Series, own: str) -> str:
-    """Path of a subject's series: names in braces stand for the cells of its row."""
-    path = pattern.replace(PLACEHOLDER, own)
-    for name in re.findall(r"\{(\w+)\}", path):
+def _filled(pattern: str, row: pd.Series) -> str:
+    """Pattern of a subject's series, in which names in braces stand for the cells of its row."""
+    path = pattern
+    for name in re.findall(r"\{(\w+)\}", pattern.replace(PLACEHOLDER, "")):
         if name not in row:
             msg = (
                 f"source.series contains {{{name}}}, but the participants table has no such "
@@ -238,7 +254,7 @@ def _knows_motion(runs: Mapping[str, Sequence[RunFiles]]) -> bool:
 def _check_shared_file(path: str) -> None:
     if not path.endswith(".npz"):
         msg = (
-            f"{path}: a single file for all subjects must be an .npz with one array per subject. "
+            f"{path}: one file of several subjects must be an .npz with one array per subject. "
             f"Give such a file, or put {PLACEHOLDER} into source.series."
         )
         raise CohortError(msg)

@@ -177,3 +177,27 @@ def test_motion_and_censored_volumes_and_sidecars_are_inputs_beside_the_series(x
     assert {*study.files} == {path for path in everything if path.endswith("timeseries.tsv")}
     assert study.beside == sorted(everything - {*study.files})
     assert len(study.beside) == 6
+
+
+@pytest.mark.parametrize("more", [{}, {"group_values": {1: "1", 2: "2"}}])
+def test_files_and_arrays_may_have_any_name_of_the_subject_whatever_the_settings(
+    source, more, tmp_path
+):
+    (tmp_path / "sub-04_aal.1D").rename(tmp_path / "04_aal.1D")
+
+    study = read_series_study(source | more, GROUPS)
+
+    names = ("0050003", "04", "S1-1-0001", "sub-S120001")
+    assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
+    assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
+    assert study.names["sub-04"] == ["sub-04", "04"]
+
+
+@pytest.mark.parametrize("own", ["0050003", "{site}"])
+def test_one_table_cannot_be_the_series_of_everyone_who_is_enrolled(source, own, tmp_path):
+    (tmp_path / "01_aal.1D").touch()
+    series = source["series"].replace("{participant_id}", own)
+    changed = source | {"series": series, "group_values": {1: "1", 2: "2"}}
+
+    with pytest.raises(CohortError, match=r"_aal\.1D: one file of several .* must be an \.npz"):
+        read_series_study(changed, GROUPS)
