@@ -275,7 +275,7 @@ class FMRIPrep(RawBids):
         return str(self.scan(run).confounds)
 
     def confounds_json(self, run: str) -> list[str]:
-        """Description of the columns of that table, if it is there."""
+        """Sidecar that describes the columns of that table, if it is there."""
         described = self.scan(run).confounds_json
         return [described] if described else []
 

@@ -160,7 +160,7 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
 
 
 def _names(own: str, who: str) -> list[str]:
-    """Names that a participant's file or array may have, of which the first that is there counts."""
+    """Names that a participant's file or array may have; the first that is there counts."""
     return list(dict.fromkeys([own, who, who.removeprefix("sub-")]))
 
 
@@ -269,9 +269,10 @@ def labelled_series(
 ) -> pd.DataFrame:
     """Label the columns of series with the regions of the ROI table.
 
-    Columns named by an atlas's labels get the regions' abbreviations. Of unnamed series, if there are as many columns as regions, they are all regions in the table's order; if there
-    are as many as selected regions, they are those. ``columns`` are the first and the last that
-    count, from 1; all of them if it is empty.
+    Columns named by an atlas's labels get the regions' abbreviations. If unnamed series have as
+    many columns as there are regions, they are all regions in the table's order; if as many as
+    there are selected regions, they are those. ``columns`` are the first and the last that count,
+    from 1; all of them if it is empty.
     """
     if isinstance(values, pd.DataFrame):
         return _with_abbreviations(values, rois)
