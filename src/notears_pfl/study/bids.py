@@ -18,6 +18,7 @@ from notears_pfl.study.participants import (
     UNKNOWN,
     named_columns,
     site_labels,
+    text_columns,
 )
 from notears_pfl.study.scans import (
     FoundScans,
@@ -119,9 +120,8 @@ def read_participants(
     From a table that the datasets of ``sharing_sites`` have in common, only the rows of ``site``
     are read; if ``site`` is empty, only the rows of sites without a dataset.
     """
-    site_column, group_column = source["site_column"], source["group_column"]
-    text = (site_column, group_column, source.get("id_column", "participant_id"))
-    table = named_columns(read_table(path, text=text), source, path)
+    site_column = source["site_column"]
+    table = named_columns(read_table(path, text=text_columns(source)), source, path)
     if site_column not in table and (sharing_sites or not site):
         remedy = (
             f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."

@@ -147,8 +147,8 @@ def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
     if pd.isna(value):
         return f"{column} is missing"
     return (
-        f"{column} is {value!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map it in "
-        f"source.group_values (to '{OTHER}' if it is not part of the study)"
+        f"{column} is {str(value)!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map "
+        f"it in source.group_values (to '{OTHER}' if it is not part of the study)"
     )
 
 

@@ -16,6 +16,13 @@ UNKNOWN = "unknown"
 NO_SITE = "no site has both groups"
 
 
+def text_columns(source: Mapping[str, Any]) -> list[str]:
+    """Columns of a participants table, as it is on disk, that hold ids, sites and groups."""
+    wanted = [source["site_column"], source["group_column"]]
+    old = [str(old) for old, new in source.get("columns", {}).items() if str(new) in wanted]
+    return [*wanted, source.get("id_column", "participant_id"), *old]
+
+
 def named_columns(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> pd.DataFrame:
     """Give columns the names of ``source.columns``, and ``participant_id`` its own.
 

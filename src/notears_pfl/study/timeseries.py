@@ -37,6 +37,7 @@ from notears_pfl.study.participants import (
     refuse_blanks,
     require_columns,
     standard_participants,
+    text_columns,
 )
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
@@ -193,8 +194,7 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     if "participants" in source:
         path = source["participants"]
         filled = re.findall(r"\{(\w+)\}", source.get("series", ""))
-        text = [source["site_column"], source["group_column"], _ids(source), *filled]
-        return read_table(path, text=text), path
+        return read_table(path, text=[*text_columns(source), *filled]), path
     pattern = source["series"]
     before, _, after = Path(pattern).name.partition(PLACEHOLDER)
     folder = Path(pattern).parent

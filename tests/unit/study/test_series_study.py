@@ -201,3 +201,14 @@ def test_one_table_cannot_be_the_series_of_everyone_who_is_enrolled(source, own,
 
     with pytest.raises(CohortError, match=r"_aal\.1D: one file of several .* must be an \.npz"):
         read_series_study(changed, GROUPS)
+
+
+def test_sites_and_groups_stay_as_they_are_in_columns_that_are_renamed(source, tmp_path):
+    people = (tmp_path / "people.tsv").read_text().replace("site\tDX", "centre\tdiagnosis")
+    (tmp_path / "people.tsv").write_text(people.replace("0050003\t01\t1", "0050003\t01\t"))
+    renamed = source | {"columns": {"centre": "site", "diagnosis": "DX"}, "on_problem": "exclude"}
+
+    study = read_series_study(renamed, GROUPS)
+
+    assert study.participants["site"].tolist() == ["01"] * 3
+    assert study.participants["group"].tolist() == ["1", "2", "2"]

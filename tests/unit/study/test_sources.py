@@ -297,6 +297,15 @@ def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
         enrol(settings)
 
 
+def test_an_unknown_group_is_shown_as_it_is_written_under_any_name(settings, dataset):
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    codes = table["dx"].replace({"depr": "01", "control": "02"}).where(table.index > 0)
+    table.assign(dx=codes).to_csv(dataset / "participants.tsv", sep="\t", index=False)
+
+    with pytest.raises(CohortError, match=r"diagnosis is '01', neither MDD nor HC"):
+        enrol(settings, columns={"dx": "diagnosis"}, group_column="diagnosis", group_values={})
+
+
 def test_groups_and_sites_may_be_numbers(settings, dataset):
     codes = {"depr": 2, "control": 0, "COI": "01", "HUH": "02"}
     add_dataset(dataset, [(who, codes[site], codes[dx], age) for who, site, dx, age in ROWS])
