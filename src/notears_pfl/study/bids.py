@@ -1,7 +1,7 @@
 """Find the subjects and scans of one BIDS dataset, or of one dataset per site."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,14 @@ def enrol_datasets(
     _refuse_repeated_subjects(participants)
     by_participant = participants.set_index("participant_id")
     in_study = by_participant.index[by_participant["group"].isin(groups)]
-    for who, problem in _unequal_times(scans, in_study, by_participant["site"]):
-        problems[who].append(problem)
+    unequal = _unequal_times(scans, in_study, by_participant["site"])
+    for who, of_runs in unequal.items():
+        others = [scan for scan in scans[who] if scan.run not in of_runs]
+        if others and source["on_problem"] == "exclude":
+            scans[who], lost[who] = others, {**lost[who], **of_runs}
+        else:
+            several = len(scans[who]) > 1
+            problems[who] += [f"{run}: {why}" if several else why for run, why in of_runs.items()]
     outside_study = participants["outside_study"]
     participants = participants.drop(columns=["folder", "dataset", "outside_study"])
     named = list(dict.fromkeys(paths.values()))
@@ -86,19 +92,21 @@ def enrol_datasets(
 
 def _unequal_times(
     scans: Mapping[str, Sequence[Scan]], in_study: Collection[str], sites: pd.Series
-) -> Iterator[tuple[str, str]]:
-    """Subjects with a run whose repetition time differs from the majority at their site."""
+) -> dict[str, dict[str, str]]:
+    """Describe, by subject, runs whose repetition time differs from the majority at their site."""
     runs = {
-        f"{who}_{scan.run}" if len(found) > 1 else who: (who, scan)
+        f"{who}_{scan.run}": (who, scan)
         for who, found in scans.items()
         for scan in found
         if who in in_study
     }
     times = pd.Series({name: scan.repetition_time for name, (_, scan) in runs.items()}, dtype=float)
     places = pd.Series({name: sites[who] for name, (who, _) in runs.items()}, dtype=object)
+    unequal: dict[str, dict[str, str]] = {}
     for name, problem in unequal_repetition_times(times, places).items():
         who, scan = runs[name]
-        yield who, problem if name == who else f"{scan.run}: {problem}"
+        unequal.setdefault(who, {})[scan.run] = problem
+    return unequal
 
 
 def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:

@@ -290,6 +290,37 @@ def test_a_table_without_the_sites_column_is_refused_with_both_remedies(settings
         enrol(settings, site_column="site")
 
 
+@pytest.fixture
+def several_runs(dataset):
+    """Give a subject three runs, the first of them with another repetition time."""
+    func = dataset / "sub-HUHdepr1/func"
+    (func / "sub-HUHdepr1_task-rest_bold.nii.gz").unlink()
+    for run in (1, 2, 3):
+        nib.save(tiny_bold(), func / f"sub-HUHdepr1_task-rest_run-{run}_bold.nii.gz")
+    write_json({"RepetitionTime": 2.0}, func / "sub-HUHdepr1_task-rest_run-1_bold.json")
+
+
+def test_a_run_with_another_repetition_time_is_left_out_and_its_subject_is_not(
+    settings, several_runs
+):
+    enrolment = enrol(settings, on_problem="exclude")
+
+    assert [scan.run for scan in enrolment.scans["sub-HUHdepr1"]] == [
+        "task-rest_run-2", "task-rest_run-3",
+    ]  # fmt: skip
+    (why,) = enrolment.lost["sub-HUHdepr1"].items()
+    assert why[0] == "task-rest_run-1"
+    assert "RepetitionTime is 2 s, but at site HUH most have 2.5 s" in why[1]
+    assert any("  sub-HUHdepr1 task-rest_run-1: Repetition" in line for line in enrolment.notices)
+
+
+def test_a_run_with_another_repetition_time_stops_a_study_that_excludes_nothing(
+    settings, several_runs
+):
+    with pytest.raises(CohortError, match=r"sub-HUHdepr1: task-rest_run-1: RepetitionTime is 2 s"):
+        enrol(settings)
+
+
 def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
     settings["preproc"]["clean"]["band_hz"] = [0.01, 0.2]
 
