@@ -152,7 +152,7 @@ if PLAN.source.has_anatomy:
         benchmark:
             "logs/clean_bold/sub-{subject}_{run}.benchmark.tsv"
         wildcard_constraints:
-            run="|".join({name for _, name in PLAN.source.runs.values()}),
+            run=PLAN.source.run_pattern,
         conda:
             "../../envs/preproc.yaml"
         threads: 1

@@ -1,5 +1,6 @@
 """The user's own datasets: every subject is enrolled, or listed with its problems."""
 
+import re
 import shutil
 
 import nibabel as nib
@@ -298,6 +299,19 @@ def several_runs(dataset):
     for run in (1, 2, 3):
         nib.save(tiny_bold(), func / f"sub-HUHdepr1_task-rest_run-{run}_bold.nii.gz")
     write_json({"RepetitionTime": 2.0}, func / "sub-HUHdepr1_task-rest_run-1_bold.json")
+
+
+def test_the_pattern_of_runs_matches_labels_with_a_plus(settings, dataset):
+    func = dataset / "sub-HUHdepr1/func"
+    image = func / "sub-HUHdepr1_task-rest_bold.nii.gz"
+    image.rename(func / "sub-HUHdepr1_task-rest_acq-a+b_bold.nii.gz")
+    tables = StudyTables(pd.DataFrame(), pd.DataFrame(), GROUPS)
+
+    pattern = re.compile(read_source(settings, tables, "my.yaml").run_pattern)
+
+    assert pattern.fullmatch("task-rest_acq-a+b")
+    assert pattern.fullmatch("task-rest")
+    assert not pattern.fullmatch("task-rest_acq-aab")
 
 
 def test_a_run_with_another_repetition_time_is_left_out_and_its_subject_is_not(
