@@ -75,7 +75,7 @@ def enrol(
 
     Subjects outside the study are excluded. If any of the others has a problem, ``stop`` raises an
     error that lists all problems, and ``exclude`` continues without these subjects. Sites that are
-    left with one group are excluded, unless all are.
+    left with one group are excluded, unless all are. A study of which nobody is left is refused.
 
     Parameters
     ----------
@@ -123,6 +123,13 @@ def enrol(
     if unusable:
         lines.append(describe_problems(unusable, len(participants), name, "They are excluded."))
     enrolled = set(ids[reasons == ""])
+    if not enrolled:
+        excluded = [line for line in lines if line not in lacking]
+        msg = (
+            f"{name}: of {len(ids)} subjects, none can be processed. Complete the table, or "
+            "correct what excludes them."
+        )
+        raise CohortError("\n".join([msg, *excluded]))
     return Enrolment(
         participants.assign(not_enrolled=reasons),
         {who: found for who, found in scans.items() if who in enrolled},

@@ -335,6 +335,19 @@ def test_a_run_with_another_repetition_time_stops_a_study_that_excludes_nothing(
         enrol(settings)
 
 
+def test_a_study_of_which_nobody_is_left_is_refused_with_the_reasons(settings, dataset):
+    for image in dataset.glob("*/func/*.nii.gz"):
+        image.unlink()
+    values = {"depr": "MDD", "control": "other"}
+
+    with pytest.raises(CohortError, match=r"of 8 subjects, none can be processed") as refusal:
+        enrol(settings, on_problem="exclude", group_values=values)
+
+    assert "4 subjects are excluded: the group is not part" in str(refusal.value)
+    assert "sub-COIdepr1, sub-COIdepr2" in str(refusal.value)
+    assert "no BOLD run" in str(refusal.value)
+
+
 def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
     settings["preproc"]["clean"]["band_hz"] = [0.01, 0.2]
 
