@@ -301,7 +301,7 @@ def _with_abbreviations(series: pd.DataFrame, rois: Sequence[str]) -> pd.DataFra
     missing = {*rois} - {*series}
     short = {str(label): abbreviation(str(label)) for label in series}
     new = {label: name for label, name in short.items() if name in missing}
-    for name in missing & {*new.values()}:
+    for name in sorted({*new.values()}):
         labels = [label for label, own in new.items() if own == name]
         if len(labels) > 1:
             msg = (
