@@ -47,7 +47,13 @@ with rule_log(snakemake.log[0]):
             methods |= roi_methods(described["name"], described["space"], params.space)
             report = {
                 "status": "ok",
-                "sources": [paths.bold, *paths.sidecar, paths.confounds, paths.labels],
+                "sources": [
+                    paths.bold,
+                    *paths.sidecar,
+                    paths.confounds,
+                    *paths.confounds_json,
+                    paths.labels,
+                ],
                 "space": params.space,
                 "repetition_time": tr,
                 **run.figures(),

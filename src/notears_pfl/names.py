@@ -1,5 +1,6 @@
-"""Names of sites, groups and participants: length limits, and names that are too similar."""
+"""Names of sites, groups, participants and regions: limits, and names that are too similar."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -7,6 +8,15 @@ from collections.abc import Iterable
 LONGEST_NAME = 64
 # In the longest file name of a participant, about 90 characters surround the id.
 LONGEST_ID = 128
+
+
+def abbreviation(label: str) -> str:
+    """Abbreviation of a region by its label in an atlas.
+
+    Schaefer's ``7Networks_LH_Vis_1``, which XCP-D calls ``LH_Vis_1``, becomes ``LH.Vis.1``.
+    """
+    short = re.sub(r"^\d+Networks_", "", label)
+    return re.sub(r"[^A-Za-z0-9]+", ".", short).strip(".")
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

@@ -121,6 +121,7 @@ if not PLAN.source.has_images:
     rule ingest_timeseries:
         input:
             series=PLAN.source.series.files,
+            beside=PLAN.source.series.beside,
         output:
             expand(
                 "results/batches/clean_timeseries/site-{pair[0]}_batch-{pair[1]}.tsv",

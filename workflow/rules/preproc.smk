@@ -152,7 +152,7 @@ if PLAN.source.has_anatomy:
         benchmark:
             "logs/clean_bold/sub-{subject}_{run}.benchmark.tsv"
         wildcard_constraints:
-            run="|".join({name for _, name in PLAN.source.runs.values()}),
+            run=PLAN.source.run_pattern,
         conda:
             "../../envs/preproc.yaml"
         threads: 1
@@ -185,6 +185,7 @@ else:
                 PLAN.source.bold,
                 PLAN.source.sidecars,
                 PLAN.source.confounds,
+                PLAN.source.confounds_json,
                 of=runs_of,
             ),
             brain=rules.brain_template.output.brain,
@@ -209,6 +210,7 @@ else:
                 bold=PLAN.source.bold,
                 sidecar=PLAN.source.sidecars,
                 confounds=PLAN.source.confounds,
+                confounds_json=PLAN.source.confounds_json,
             ),
             makes=per_run(**RAW_FILES),
             preproc={

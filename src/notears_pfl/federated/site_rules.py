@@ -13,9 +13,9 @@ from notears_pfl.io.settings import read_settings
 from notears_pfl.names import alike
 
 SCHEMAS = Path(__file__).parent
-# Schema of a table of ROIs; other columns are ignored.
+# Schema of a table of ROIs; other columns are ignored. Without ``selected``, all are.
 ROI: Schema = {
-    "required": ["abbreviation", "selected"],
+    "required": ["abbreviation"],
     "properties": {
         "abbreviation": {"type": "string", "minLength": 1, "maxLength": 64},
         "selected": {"type": "boolean", "description": "true or false"},
@@ -105,11 +105,12 @@ def read_yaml(path: str | Path, schema: str) -> dict[str, Any]:
 
 
 def read_rois(rois: str | list[str], folder: Path) -> tuple[str, ...]:
-    """Labels of ROIs, either listed or selected in a table."""
+    """Labels of ROIs, either listed or selected in a table; all without a column selected."""
     if not isinstance(rois, str):
         return tuple(rois)
     table = read_checked_table(folder / rois, ROI, "abbreviation")
-    selected = tuple(table["abbreviation"][table["selected"].astype(bool)])
+    is_selected = table["selected"].astype(bool) if "selected" in table else slice(None)
+    selected = tuple(table["abbreviation"][is_selected])
     if len(selected) < 2:
         msg = (
             f"{folder / rois}: at least two ROIs must be selected; found {len(selected)}. Write "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from notears_pfl.errors import DatasetError, SignalError
 from notears_pfl.geometry import transform
+from notears_pfl.names import abbreviation
 from notears_pfl.roi.atlas import present_codes, region_centres
 
 # The grid of the 2 mm image of MNI152 in FSL, and the spheres of Power et al. 2011.
@@ -123,10 +124,9 @@ def table_of_regions(image: np.ndarray, affine: np.ndarray, labels: pd.DataFrame
 def _table(labels: pd.DataFrame, coordinates: NDArray[np.floating]) -> pd.DataFrame:
     """Columns of a table of regions from their codes, names and coordinates (n, 3)."""
     networks = labels["name"].str.extract(r"^\d+Networks_[LR]H_([A-Za-z]+)")[0]
-    short = labels["name"].str.replace(r"^\d+Networks_", "", regex=True)
     table = pd.DataFrame({
         "index": range(1, len(labels) + 1),
-        "abbreviation": short.str.replace(r"[^A-Za-z0-9]+", ".", regex=True).str.strip("."),
+        "abbreviation": labels["name"].map(abbreviation),
         "name": labels["name"],
     })  # fmt: skip
     x = coordinates[:, 0]

@@ -1,7 +1,7 @@
 """Find the subjects and scans of one BIDS dataset, or of one dataset per site."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from notears_pfl.study.participants import (
     UNKNOWN,
     named_columns,
     site_labels,
+    text_columns,
 )
 from notears_pfl.study.scans import (
     FoundScans,
@@ -70,8 +71,14 @@ def enrol_datasets(
     _refuse_repeated_subjects(participants)
     by_participant = participants.set_index("participant_id")
     in_study = by_participant.index[by_participant["group"].isin(groups)]
-    for who, problem in _unequal_times(scans, in_study, by_participant["site"]):
-        problems[who].append(problem)
+    unequal = _unequal_times(scans, in_study, by_participant["site"])
+    for who, of_runs in unequal.items():
+        others = [scan for scan in scans[who] if scan.run not in of_runs]
+        if others and source["on_problem"] == "exclude":
+            scans[who], lost[who] = others, {**lost[who], **of_runs}
+        else:
+            several = len(scans[who]) > 1
+            problems[who] += [f"{run}: {why}" if several else why for run, why in of_runs.items()]
     outside_study = participants["outside_study"]
     participants = participants.drop(columns=["folder", "dataset", "outside_study"])
     named = list(dict.fromkeys(paths.values()))
@@ -85,19 +92,21 @@ def enrol_datasets(
 
 def _unequal_times(
     scans: Mapping[str, Sequence[Scan]], in_study: Collection[str], sites: pd.Series
-) -> Iterator[tuple[str, str]]:
-    """Subjects with a run whose repetition time differs from the majority at their site."""
+) -> dict[str, dict[str, str]]:
+    """Describe, by subject, runs whose repetition time differs from the majority at their site."""
     runs = {
-        f"{who}_{scan.run}" if len(found) > 1 else who: (who, scan)
+        f"{who}_{scan.run}": (who, scan)
         for who, found in scans.items()
         for scan in found
         if who in in_study
     }
     times = pd.Series({name: scan.repetition_time for name, (_, scan) in runs.items()}, dtype=float)
     places = pd.Series({name: sites[who] for name, (who, _) in runs.items()}, dtype=object)
+    unequal: dict[str, dict[str, str]] = {}
     for name, problem in unequal_repetition_times(times, places).items():
         who, scan = runs[name]
-        yield who, problem if name == who else f"{scan.run}: {problem}"
+        unequal.setdefault(who, {})[scan.run] = problem
+    return unequal
 
 
 def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:
@@ -119,9 +128,8 @@ def read_participants(
     From a table that the datasets of ``sharing_sites`` have in common, only the rows of ``site``
     are read; if ``site`` is empty, only the rows of sites without a dataset.
     """
-    site_column, group_column = source["site_column"], source["group_column"]
-    text = (site_column, group_column, source.get("id_column", "participant_id"))
-    table = named_columns(read_table(path, text=text), source, path)
+    site_column = source["site_column"]
+    table = named_columns(read_table(path, text=text_columns(source)), source, path)
     if site_column not in table and (sharing_sites or not site):
         remedy = (
             f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."
@@ -170,14 +178,17 @@ def find_normalised_scan(
     def beside(run: BidsFile) -> dict[str, str]:
         # Older versions of fMRIPrep name this table "regressors".
         tables = [*tree.beside(run, "timeseries"), *tree.beside(run, "regressors")]
-        return {"confounds": choose_confounds(run, tables).path}
+        table = choose_confounds(run, tables).path
+        described = table.removesuffix(".tsv") + ".json"
+        has_json = described in (file.path for file in tables)
+        return {"confounds": table} | ({"confounds_json": described} if has_json else {})
 
     return _scans_of(tree, runs, problems, source, headers, beside)
 
 
 def _scans_of(
     tree: BidsTree, runs: Sequence[BidsFile], problems: Sequence[str], source: Mapping[str, Any],
-    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, str] | None],
+    headers: HeaderChecks, others: Callable[[BidsFile], Mapping[str, Any] | None],
 ) -> FoundScans:  # fmt: skip
     """Check the runs of a subject; ``others`` gives the further files of one, or None."""
     scans: dict[str, Scan | None] = {}
@@ -197,13 +208,8 @@ def _scans_of(
             found.append(str(error))
         found += headers.bold(run.path, sidecars if tr else [])
         scans[run.run_name] = (
-            Scan(
-                run.path, tuple(sidecars), tr, files.get("t1w"), files.get("confounds"),
-                run=run.run_name,
-            )
-            if tr and files
-            else None
-        )  # fmt: skip
+            Scan(run.path, tuple(sidecars), tr, **files, run=run.run_name) if tr and files else None
+        )
     return usable_scans(scans, run_problems, problems, source.get("on_problem", "stop"))
 
 

@@ -69,6 +69,12 @@ def _files_of(tree: BidsTree, run: BidsFile) -> RunFiles:
     return files
 
 
+def files_beside(run: RunFiles) -> list[str]:
+    """Files that a run has beside its series."""
+    tables = [run[name] for name in ("outliers", "motion") if name in run]
+    return [*tables, *run.get("sidecars", [])]
+
+
 def usable_series(own: RunTables, layout: str) -> pd.DataFrame | np.ndarray:
     """Series of a run without censored volumes; values alone if its columns are only counted."""
     if not layout or not isinstance(own.series, pd.DataFrame):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    require_columns,
     site_labels,
     sites_with_both_groups,
     standard_participants,
@@ -74,7 +75,7 @@ def enrol(
 
     Subjects outside the study are excluded. If any of the others has a problem, ``stop`` raises an
     error that lists all problems, and ``exclude`` continues without these subjects. Sites that are
-    left with one group are excluded, unless all are.
+    left with one group are excluded, unless all are. A study of which nobody is left is refused.
 
     Parameters
     ----------
@@ -122,6 +123,13 @@ def enrol(
     if unusable:
         lines.append(describe_problems(unusable, len(participants), name, "They are excluded."))
     enrolled = set(ids[reasons == ""])
+    if not enrolled:
+        excluded = [line for line in lines if line not in lacking]
+        msg = (
+            f"{name}: of {len(ids)} subjects, none can be processed. Complete the table, or "
+            "correct what excludes them."
+        )
+        raise CohortError("\n".join([msg, *excluded]))
     return Enrolment(
         participants.assign(not_enrolled=reasons),
         {who: found for who, found in scans.items() if who in enrolled},
@@ -146,8 +154,8 @@ def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
     if pd.isna(value):
         return f"{column} is missing"
     return (
-        f"{column} is {value!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map it in "
-        f"source.group_values (to '{OTHER}' if it is not part of the study)"
+        f"{column} is {str(value)!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map "
+        f"it in source.group_values (to '{OTHER}' if it is not part of the study)"
     )
 
 
@@ -169,16 +177,14 @@ def checked_participants(
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
     """Standardise a participants table, called ``path``; also return the problems of its rows."""
     site_column, group_column = source["site_column"], source["group_column"]
+    require_columns(table, ("participant_id", site_column, group_column), path)
     raw = table.copy()
     problems: dict[int, list[str]] = {}
-    if group_column in table:
-        table[group_column] = with_mapped_values(
-            table[group_column], source.get("group_values", {})
-        )
-        for row, problem in group_problems(
-            raw[group_column], table[group_column], groups, group_column
-        ).items():
-            problems.setdefault(row, []).append(problem)
+    table[group_column] = with_mapped_values(table[group_column], source.get("group_values", {}))
+    for row, problem in group_problems(
+        raw[group_column], table[group_column], groups, group_column
+    ).items():
+        problems.setdefault(row, []).append(problem)
     for row in table.index[site_labels(table[site_column]) == ""]:
         problems.setdefault(int(row), []).append(f"{site_column} is missing in {path}")
     standard = standard_participants(table, site_column, group_column, path)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,6 +14,13 @@ from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 UNKNOWN = "unknown"
 # In the message on a study that can only be preprocessed.
 NO_SITE = "no site has both groups"
+
+
+def text_columns(source: Mapping[str, Any]) -> list[str]:
+    """Columns of a participants table, as it is on disk, that hold ids, sites and groups."""
+    wanted = [source["site_column"], source["group_column"]]
+    old = [str(old) for old, new in source.get("columns", {}).items() if str(new) in wanted]
+    return [*wanted, source.get("id_column", "participant_id"), *old]
 
 
 def named_columns(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> pd.DataFrame:
@@ -68,13 +75,7 @@ def standard_participants(
     name : str
         Name of the table in error messages: its file.
     """
-    missing = [c for c in ("participant_id", site_column, group_column) if c not in table]
-    if missing:
-        msg = (
-            f"{name}: column {', '.join(missing)} is missing; the table has "
-            f"{', '.join(map(str, table.columns))}. Add it, or name another in the configuration."
-        )
-        raise CohortError(msg)
+    require_columns(table, ("participant_id", site_column, group_column), name)
     nameless = table.index[table["participant_id"].isna()] + 1
     if len(nameless):
         msg = (
@@ -104,6 +105,17 @@ def standard_participants(
         )
         raise CohortError(msg)
     return subjects
+
+
+def require_columns(table: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Refuse a participants table, called ``name``, that lacks one of the columns."""
+    missing = [column for column in columns if column not in table]
+    if missing:
+        msg = (
+            f"{name}: column {', '.join(missing)} is missing; the table has "
+            f"{', '.join(map(str, table.columns))}. Add it, or name another in the configuration."
+        )
+        raise CohortError(msg)
 
 
 def site_labels(column: pd.Series) -> pd.Series:

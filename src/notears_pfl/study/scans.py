@@ -18,8 +18,9 @@ class Scan:
     """The files of a run to process, and its repetition time in seconds.
 
     ``t1w`` is None if the run is already in MNI space, ``confounds`` is None if it is not;
-    ``metadata`` describes the run if there are no sidecars. ``run`` is its name, as its file has
-    it, without the subject's.
+    ``confounds_json`` describes the columns of the latter, if it is there. ``metadata`` describes
+    the run if there are no sidecars. ``run`` is its name, as its file has it, without the
+    subject's.
     """
 
     bold: str
@@ -27,6 +28,7 @@ class Scan:
     repetition_time: float
     t1w: str | None = None
     confounds: str | None = None
+    confounds_json: str | None = None
     metadata: Mapping[str, float] = field(default_factory=dict)
     run: str = "task-rest"
 

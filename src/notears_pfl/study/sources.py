@@ -8,6 +8,7 @@ fmriprep       fMRIPrep derivatives                    ROI extraction
 timeseries     tables of ROI series                    the cohort
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,6 +89,11 @@ class Source:
             for names in [self.run_names(subject)]
             for name in names
         }
+
+    @property
+    def run_pattern(self) -> str:
+        """Regular expression of the runs' names, which may hold a ``+``."""
+        return "|".join(sorted({re.escape(name) for _, name in self.runs.values()}))
 
     def run_names(self, subject: str) -> list[str]:
         """Names of a subject's runs, such as ``task-rest_run-1``."""
@@ -273,6 +279,11 @@ class FMRIPrep(RawBids):
     def confounds(self, run: str) -> str:
         """Table of confounds beside a run."""
         return str(self.scan(run).confounds)
+
+    def confounds_json(self, run: str) -> list[str]:
+        """Sidecar that describes the columns of that table, if it is there."""
+        described = self.scan(run).confounds_json
+        return [described] if described else []
 
 
 @dataclass(frozen=True)

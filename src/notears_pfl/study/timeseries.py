@@ -1,6 +1,7 @@
 """ROI series that the user has already extracted: subjects, files, and checks of the values."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import isdir, isfile
@@ -15,7 +16,14 @@ from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
-from notears_pfl.study.derived_series import ONLY_RUN, RunFiles, find_series, motion_figures
+from notears_pfl.names import abbreviation
+from notears_pfl.study.derived_series import (
+    ONLY_RUN,
+    RunFiles,
+    files_beside,
+    find_series,
+    motion_figures,
+)
 from notears_pfl.study.enrolment import (
     STOP_ADVICE,
     Enrolment,
@@ -24,7 +32,13 @@ from notears_pfl.study.enrolment import (
     enrol,
     several_runs,
 )
-from notears_pfl.study.participants import named_columns, refuse_blanks, standard_participants
+from notears_pfl.study.participants import (
+    named_columns,
+    refuse_blanks,
+    require_columns,
+    standard_participants,
+    text_columns,
+)
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
 OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
@@ -61,6 +75,12 @@ class SeriesStudy:
     enrolment: Enrolment | None = None
     knows_motion: bool = False
 
+    @property
+    def beside(self) -> list[str]:
+        """Files beside the series: motion, censored volumes and sidecars of the runs."""
+        runs = (run for own in self.runs.values() for run in own)
+        return sorted({path for run in runs for path in files_beside(run)})
+
 
 def read_series_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:
     """Read the participants and find their series.
@@ -85,23 +105,15 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     participants = standard_participants(table, *columns, path)
     refuse_blanks(table, *columns, path)
     pairs = zip(participants["participant_id"], table["participant_id"], strict=True)
-    names = {who: list(dict.fromkeys([own, who, who.removeprefix("sub-")])) for who, own in pairs}
-    found = {who: series_path(pattern, *called) for who, called in names.items()}
+    names = {who: _names(own, who) for who, own in pairs}
+    found = _find_files(dict.fromkeys(names, pattern), names, pattern, path)
     missing = {who: [f"{file} does not exist"] for who, file in found.items() if not isfile(file)}
-    if missing and len(missing) == len(found):
-        msg = (
-            f"{pattern}: none of the {len(found)} subjects in {path} has such a file; "
-            f"{next(iter(found.values()))} does not exist. Correct source.series."
-        )
-        raise CohortError(msg)
     if missing and source.get("on_problem", "stop") == "stop":
         raise CohortError(describe_problems(missing, len(found), path, STOP_ADVICE))
-    if PLACEHOLDER not in pattern:
-        _check_shared_file(pattern)
     excluded = describe_problems(missing, len(found), path, "They are excluded.")
-    files = sorted({str(file) for who, file in found.items() if who not in missing})
+    files = sorted({file for who, file in found.items() if who not in missing})
     runs: dict[str, list[RunFiles]] = {
-        who: [{"name": ONLY_RUN, "series": str(file)}] for who, file in found.items()
+        who: [{"name": ONLY_RUN, "series": file}] for who, file in found.items()
     }
     return SeriesStudy(participants, names, runs, files, [excluded] if missing else [])
 
@@ -111,28 +123,29 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
     table, name = _own_table(source)
     wanted = [source["site_column"], source["group_column"]]
     participants, row_problems = checked_participants(
-        _with_parts_of_id(named_columns(table, source, name), source, wanted), name, source, groups
+        _with_parts_of_id(named_columns(table, source, name), source, wanted, name),
+        name,
+        source,
+        groups,
     )
-    tree = BidsTree(source["dataset"]) if "layout" in source else None
+    rows, pattern = [*participants[["participant_id"]].itertuples()], source.get("series", "")
+    names = {who: _names(str(table.loc[row, _ids(source)]), who) for row, who in rows}
     runs: dict[str, list[RunFiles]] = {}
-    problems: dict[str, list[str]] = {}
-    for row, who, folder in participants[["participant_id", "folder"]].itertuples():
-        if tree is None:
-            path = _filled(source["series"], table.loc[row], str(table.loc[row, _ids(source)]))
-            found = [] if isfile(path) else [f"{path} does not exist"]
-            runs[who] = [{"name": ONLY_RUN, "series": path}]
-        elif isdir(tree.root / folder):
-            runs[who], found = find_series(tree, folder, source)
-        else:
-            runs[who], found = [], [f"has no folder in {tree.root}"]
-        problems[who] = [*row_problems.get(row, []), *found]
-    if tree is None and not any(isfile(files[0]["series"]) for files in runs.values()):
-        first = next(iter(runs.values()))[0]["series"]
-        msg = (
-            f"{source['series']}: none of the {len(runs)} subjects in {name} has such a file; "
-            f"{first} does not exist. Correct source.series."
-        )
-        raise CohortError(msg)
+    problems = {who: [*row_problems.get(row, [])] for row, who in rows}
+    if "layout" in source:
+        tree = BidsTree(source["dataset"])
+        for who, folder in participants[["participant_id", "folder"]].itertuples(index=False):
+            runs[who], found = (
+                find_series(tree, folder, source)
+                if isdir(tree.root / folder)
+                else ([], [f"has no folder in {tree.root}"])
+            )
+            problems[who] += found
+    else:
+        filled = {who: _filled(pattern, table.loc[row]) for row, who in rows}
+        for who, file in _find_files(filled, names, pattern, name).items():
+            runs[who] = [{"name": ONLY_RUN, "series": file}]
+            problems[who] += [] if isfile(file) else [f"{file} does not exist"]
     everybody, on_problem = participants.drop(columns="folder"), source.get("on_problem", "stop")
     enrolment = enrol(everybody, {}, problems, groups, on_problem, [name])
     if "participants" not in source:
@@ -141,10 +154,35 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
     kept = {who: runs[who] for who in enrolled["participant_id"]}
     notices = [*enrolment.notices, *several_runs({who: len(r) for who, r in kept.items()})]
     return SeriesStudy(
-        enrolled, {who: [who] for who in kept}, kept,
+        enrolled, {who: names[who] for who in kept}, kept,
         sorted({run["series"] for files in kept.values() for run in files}), notices, enrolment,
         _knows_motion(kept),
     )  # fmt: skip
+
+
+def _names(own: str, who: str) -> list[str]:
+    """Names that a participant's file or array may have; the first that is there counts."""
+    return list(dict.fromkeys([own, who, who.removeprefix("sub-")]))
+
+
+def _find_files(
+    patterns: Mapping[str, str], names: Mapping[str, Sequence[str]], setting: str, table: str
+) -> dict[str, str]:
+    """Files of the participants in ``table``; refuse series that nobody has, or that several share.
+
+    ``patterns`` and ``names`` are those of each participant, ``setting`` is ``source.series``.
+    """
+    found = {who: str(series_path(patterns[who], *called)) for who, called in names.items()}
+    shared = Counter(file for file in found.values() if isfile(file))
+    if found and not shared:
+        msg = (
+            f"{setting}: none of the {len(found)} subjects in {table} has such a file; "
+            f"{next(iter(found.values()))} does not exist. Correct source.series."
+        )
+        raise CohortError(msg)
+    for file in (file for file, n_subjects in shared.items() if n_subjects > 1):
+        _check_shared_file(file)
+    return found
 
 
 def _ids(source: Mapping[str, Any]) -> str:
@@ -156,8 +194,7 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     if "participants" in source:
         path = source["participants"]
         filled = re.findall(r"\{(\w+)\}", source.get("series", ""))
-        text = [source["site_column"], source["group_column"], _ids(source), *filled]
-        return read_table(path, text=text), path
+        return read_table(path, text=[*text_columns(source), *filled]), path
     pattern = source["series"]
     before, _, after = Path(pattern).name.partition(PLACEHOLDER)
     folder = Path(pattern).parent
@@ -178,11 +215,12 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
 
 
 def _with_parts_of_id(
-    table: pd.DataFrame, source: Mapping[str, Any], columns: Sequence[str]
+    table: pd.DataFrame, source: Mapping[str, Any], columns: Sequence[str], name: str
 ) -> pd.DataFrame:
     """Take site and group off the subjects' names, if ``source.id_pattern`` says where."""
     if "id_pattern" not in source:
         return table
+    require_columns(table, ["participant_id"], name)
     pattern = re.compile(source["id_pattern"])
     found = table["participant_id"].map(lambda own: pattern.fullmatch(str(own)))
     parts = {
@@ -193,10 +231,10 @@ def _with_parts_of_id(
     return table.assign(**parts)
 
 
-def _filled(pattern: str, row: pd.Series, own: str) -> str:
-    """Path of a subject's series: names in braces stand for the cells of its row."""
-    path = pattern.replace(PLACEHOLDER, own)
-    for name in re.findall(r"\{(\w+)\}", path):
+def _filled(pattern: str, row: pd.Series) -> str:
+    """Pattern of a subject's series, in which names in braces stand for the cells of its row."""
+    path = pattern
+    for name in re.findall(r"\{(\w+)\}", pattern.replace(PLACEHOLDER, "")):
         if name not in row:
             msg = (
                 f"source.series contains {{{name}}}, but the participants table has no such "
@@ -216,7 +254,7 @@ def _knows_motion(runs: Mapping[str, Sequence[RunFiles]]) -> bool:
 def _check_shared_file(path: str) -> None:
     if not path.endswith(".npz"):
         msg = (
-            f"{path}: a single file for all subjects must be an .npz with one array per subject. "
+            f"{path}: one file of several subjects must be an .npz with one array per subject. "
             f"Give such a file, or put {PLACEHOLDER} into source.series."
         )
         raise CohortError(msg)
@@ -229,14 +267,15 @@ def labelled_series(
     selected: Sequence[str],
     columns: Sequence[int] = (),
 ) -> pd.DataFrame:
-    """Label the columns of unnamed series with the regions of the ROI table.
+    """Label the columns of series with the regions of the ROI table.
 
-    If there are as many columns as regions, they are all regions in the table's order; if there
-    are as many as selected regions, they are those. ``columns`` are the first and the last that
-    count, from 1; all of them if it is empty.
+    Columns named by an atlas's labels get the regions' abbreviations. If unnamed series have as
+    many columns as there are regions, they are all regions in the table's order; if as many as
+    there are selected regions, they are those. ``columns`` are the first and the last that count,
+    from 1; all of them if it is empty.
     """
     if isinstance(values, pd.DataFrame):
-        return values
+        return _with_abbreviations(values, rois)
     if columns and values.ndim == 2:
         first, last = columns
         if values.shape[1] < last:
@@ -255,6 +294,22 @@ def labelled_series(
         f"the {len(selected)} selected ones, were needed. Name the columns, or transpose the array."
     )
     raise SignalError(msg)
+
+
+def _with_abbreviations(series: pd.DataFrame, rois: Sequence[str]) -> pd.DataFrame:
+    """Name columns by the regions' abbreviations where they have the labels of an atlas."""
+    missing = {*rois} - {*series}
+    short = {str(label): abbreviation(str(label)) for label in series}
+    new = {label: name for label, name in short.items() if name in missing}
+    for name in sorted({*new.values()}):
+        labels = [label for label, own in new.items() if own == name]
+        if len(labels) > 1:
+            msg = (
+                f"columns {', '.join(labels)} all stand for region {name} of the ROI table. Rename "
+                "all but one."
+            )
+            raise SignalError(msg)
+    return series.rename(columns=new)
 
 
 def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFrame:

@@ -236,6 +236,12 @@ def test_allowed_rois_may_come_from_a_table(site_file, tmp_path):
     assert read_rules(site_file(rois="rois.tsv")).rois == ("A", "C")
 
 
+def test_a_table_without_a_selection_allows_all_its_rois(site_file, tmp_path):
+    (tmp_path / "rois.tsv").write_text("abbreviation\tlobe\nA\tFront\nB\tBack\nC\tBack\n")
+
+    assert read_rules(site_file(rois="rois.tsv")).rois == ("A", "B", "C")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -146,3 +146,28 @@ def test_a_table_without_its_description_has_no_components_and_says_why(tmp_path
     for strategy in ("compcor", "acompcor"):
         with pytest.raises(SignalError, match="Could not find associated json file"):
             regressors(path, strategy)
+
+
+def test_neither_tables_of_other_runs_nor_the_folders_name_mislead_nilearn(tmp_path):
+    expected = chosen_confounds(copied(NEW, tmp_path), 0)
+    folder = tmp_path / "as_tsv"
+    folder.mkdir()
+    path = copied(NEW, folder)
+    run = path.rename(path.with_name(path.name.replace("_desc", "_run-1_desc")))
+    path.with_suffix(".json").rename(run.with_suffix(".json"))
+    copied(BARE, folder).rename(path)
+
+    found = chosen_confounds(run, 0)
+
+    assert len(found["compcor"]["columns"]) > 10
+    assert {name: found[name] for name in found if name != "ica_aroma"} == {
+        name: expected[name] for name in found if name != "ica_aroma"
+    }
+
+
+def test_what_is_unavailable_is_told_with_the_tables_own_name(tmp_path):
+    path = copied(BARE, tmp_path)
+
+    why = chosen_confounds(path, 0)["compcor"]["unavailable"]
+
+    assert "json file sub-01_task-rest_desc-confounds_regressors.json" in why

@@ -57,6 +57,22 @@ def test_a_sidecar_that_the_disk_does_not_give_stops_the_study_and_costs_no_subj
         find(BidsTree(tmp_path), "sub-01", source, CHECKS)
 
 
+@pytest.mark.parametrize("has_json", [True, False])
+def test_the_description_of_the_confounds_is_found_where_there_is_one(has_json, tmp_path):
+    stem = tmp_path / "sub-01/func/sub-01_task-rest_desc-confounds_timeseries"
+    stem.parent.mkdir(parents=True)
+    nib.save(tiny_bold(), stem.with_name("sub-01_task-rest_space-MNI_desc-preproc_bold.nii.gz"))
+    write_json({"RepetitionTime": 2.0}, tmp_path / "task-rest_bold.json")
+    for ending in (".tsv", ".json")[: 1 + has_json]:
+        stem.with_suffix(ending).touch()
+    source = {"bold": {"task": "rest"}, "space": "MNI"}
+
+    (scan,) = find_normalised_scan(BidsTree(tmp_path), "sub-01", source, CHECKS).scans
+
+    assert scan.confounds == f"{stem}.tsv"
+    assert scan.confounds_json == (f"{stem}.json" if has_json else None)
+
+
 def test_fmriprep_run_is_found_beside_its_run_in_the_space_of_the_scan(tmp_path):
     func, space = tmp_path / "sub-01/func", "MNI152NLin2009cAsym"
     func.mkdir(parents=True)

@@ -1,10 +1,13 @@
 """Ready series are found by any name of their subject, and everyone without them is named."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from notears_pfl.errors import CohortError, TableError
 from notears_pfl.study.timeseries import read_series_study
+
+from .derived_trees import ROIS, write_xcpd_run
 
 GROUPS = ("1", "2")
 OWN = ["S1-1-0001", "S1-2-0001", "0050003", "sub-04"]
@@ -135,3 +138,77 @@ def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp
     assert study.files == [str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)]
     with pytest.raises(CohortError, match=r"3 files in .* and none of them an id that matches X"):
         read_series_study(own | {"id_pattern": "X"}, ("MDD", "HC"))
+
+
+@pytest.mark.parametrize("more", [{"group_values": {1: "1"}}, {"id_pattern": "(?P<group>.)"}])
+def test_a_table_without_the_sites_column_is_refused_by_name(source, more):
+    own = source | more | {"site_column": "centre"}
+
+    with pytest.raises(CohortError, match=r"people\.tsv: column centre is missing; the table has"):
+        read_series_study(own, GROUPS)
+
+
+def test_a_table_without_ids_is_refused_by_name(source, tmp_path):
+    people = (tmp_path / "people.tsv").read_text().replace("participant_id", "who")
+    (tmp_path / "people.tsv").write_text(people)
+
+    with pytest.raises(CohortError, match=r"people\.tsv: column participant_id is missing"):
+        read_series_study(source | {"id_pattern": ".*"}, GROUPS)
+
+
+@pytest.fixture
+def xcpd(source, tmp_path, rng):
+    """Give the series of two subjects as XCP-D writes them, with motion and censored volumes."""
+    (tmp_path / "pair.tsv").write_text("participant_id\tsite\tDX\n01\tA\t1\n02\tA\t2\n")
+    for who in ("01", "02"):
+        series = pd.DataFrame(rng.normal(size=(6, 3)), columns=ROIS)
+        write_xcpd_run(tmp_path / "xcpd", who, "task-rest", series, np.zeros(6), np.zeros(6))
+    del source["series"]
+    return source | {
+        "participants": str(tmp_path / "pair.tsv"), "dataset": str(tmp_path / "xcpd"),
+        "layout": "xcpd", "bold": {"task": "rest"},
+    }  # fmt: skip
+
+
+def test_motion_and_censored_volumes_and_sidecars_are_inputs_beside_the_series(xcpd, tmp_path):
+    study = read_series_study(xcpd, GROUPS)
+
+    everything = {str(path) for path in (tmp_path / "xcpd").rglob("*.*")}
+    assert {*study.files} == {path for path in everything if path.endswith("timeseries.tsv")}
+    assert study.beside == sorted(everything - {*study.files})
+    assert len(study.beside) == 6
+
+
+@pytest.mark.parametrize("more", [{}, {"group_values": {1: "1", 2: "2"}}])
+def test_files_and_arrays_may_have_any_name_of_the_subject_whatever_the_settings(
+    source, more, tmp_path
+):
+    (tmp_path / "sub-04_aal.1D").rename(tmp_path / "04_aal.1D")
+
+    study = read_series_study(source | more, GROUPS)
+
+    names = ("0050003", "04", "S1-1-0001", "sub-S120001")
+    assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
+    assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
+    assert study.names["sub-04"] == ["sub-04", "04"]
+
+
+@pytest.mark.parametrize("own", ["0050003", "{site}"])
+def test_one_table_cannot_be_the_series_of_everyone_who_is_enrolled(source, own, tmp_path):
+    (tmp_path / "01_aal.1D").touch()
+    series = source["series"].replace("{participant_id}", own)
+    changed = source | {"series": series, "group_values": {1: "1", 2: "2"}}
+
+    with pytest.raises(CohortError, match=r"_aal\.1D: one file of several .* must be an \.npz"):
+        read_series_study(changed, GROUPS)
+
+
+def test_sites_and_groups_stay_as_they_are_in_columns_that_are_renamed(source, tmp_path):
+    people = (tmp_path / "people.tsv").read_text().replace("site\tDX", "centre\tdiagnosis")
+    (tmp_path / "people.tsv").write_text(people.replace("0050003\t01\t1", "0050003\t01\t"))
+    renamed = source | {"columns": {"centre": "site", "diagnosis": "DX"}, "on_problem": "exclude"}
+
+    study = read_series_study(renamed, GROUPS)
+
+    assert study.participants["site"].tolist() == ["01"] * 3
+    assert study.participants["group"].tolist() == ["1", "2", "2"]

@@ -1,5 +1,6 @@
 """The user's own datasets: every subject is enrolled, or listed with its problems."""
 
+import re
 import shutil
 
 import nibabel as nib
@@ -290,11 +291,77 @@ def test_a_table_without_the_sites_column_is_refused_with_both_remedies(settings
         enrol(settings, site_column="site")
 
 
+@pytest.fixture
+def several_runs(dataset):
+    """Give a subject three runs, the first of them with another repetition time."""
+    func = dataset / "sub-HUHdepr1/func"
+    (func / "sub-HUHdepr1_task-rest_bold.nii.gz").unlink()
+    for run in (1, 2, 3):
+        nib.save(tiny_bold(), func / f"sub-HUHdepr1_task-rest_run-{run}_bold.nii.gz")
+    write_json({"RepetitionTime": 2.0}, func / "sub-HUHdepr1_task-rest_run-1_bold.json")
+
+
+def test_the_pattern_of_runs_matches_labels_with_a_plus(settings, dataset):
+    func = dataset / "sub-HUHdepr1/func"
+    image = func / "sub-HUHdepr1_task-rest_bold.nii.gz"
+    image.rename(func / "sub-HUHdepr1_task-rest_acq-a+b_bold.nii.gz")
+    tables = StudyTables(pd.DataFrame(), pd.DataFrame(), GROUPS)
+
+    pattern = re.compile(read_source(settings, tables, "my.yaml").run_pattern)
+
+    assert pattern.fullmatch("task-rest_acq-a+b")
+    assert pattern.fullmatch("task-rest")
+    assert not pattern.fullmatch("task-rest_acq-aab")
+
+
+def test_a_run_with_another_repetition_time_is_left_out_and_its_subject_is_not(
+    settings, several_runs
+):
+    enrolment = enrol(settings, on_problem="exclude")
+
+    assert [scan.run for scan in enrolment.scans["sub-HUHdepr1"]] == [
+        "task-rest_run-2", "task-rest_run-3",
+    ]  # fmt: skip
+    (why,) = enrolment.lost["sub-HUHdepr1"].items()
+    assert why[0] == "task-rest_run-1"
+    assert "RepetitionTime is 2 s, but at site HUH most have 2.5 s" in why[1]
+    assert any("  sub-HUHdepr1 task-rest_run-1: Repetition" in line for line in enrolment.notices)
+
+
+def test_a_run_with_another_repetition_time_stops_a_study_that_excludes_nothing(
+    settings, several_runs
+):
+    with pytest.raises(CohortError, match=r"sub-HUHdepr1: task-rest_run-1: RepetitionTime is 2 s"):
+        enrol(settings)
+
+
+def test_a_study_of_which_nobody_is_left_is_refused_with_the_reasons(settings, dataset):
+    for image in dataset.glob("*/func/*.nii.gz"):
+        image.unlink()
+    values = {"depr": "MDD", "control": "other"}
+
+    with pytest.raises(CohortError, match=r"of 8 subjects, none can be processed") as refusal:
+        enrol(settings, on_problem="exclude", group_values=values)
+
+    assert "4 subjects are excluded: the group is not part" in str(refusal.value)
+    assert "sub-COIdepr1, sub-COIdepr2" in str(refusal.value)
+    assert "no BOLD run" in str(refusal.value)
+
+
 def test_a_band_that_a_sites_repetition_time_cannot_carry_is_refused(settings):
     settings["preproc"]["clean"]["band_hz"] = [0.01, 0.2]
 
     with pytest.raises(ConfigError, match=r"my\.yaml: preproc\.clean\.band_hz reaches 0\.2 .*COI"):
         enrol(settings)
+
+
+def test_an_unknown_group_is_shown_as_it_is_written_under_any_name(settings, dataset):
+    table = pd.read_csv(dataset / "participants.tsv", sep="\t", dtype=str)
+    codes = table["dx"].replace({"depr": "01", "control": "02"}).where(table.index > 0)
+    table.assign(dx=codes).to_csv(dataset / "participants.tsv", sep="\t", index=False)
+
+    with pytest.raises(CohortError, match=r"diagnosis is '01', neither MDD nor HC"):
+        enrol(settings, columns={"dx": "diagnosis"}, group_column="diagnosis", group_values={})
 
 
 def test_groups_and_sites_may_be_numbers(settings, dataset):

@@ -67,3 +67,29 @@ def test_of_unnamed_columns_those_of_one_atlas_can_be_taken(rng):
     np.testing.assert_array_equal(series, values[:, 2:6])
     with pytest.raises(SignalError, match=r"columns 8 to 11 were needed \(source\.series_columns"):
         labelled_series(values, ROIS, SELECTED, (8, 11))
+
+
+def test_columns_with_an_atlass_labels_are_the_regions_of_the_table_that_was_made_from_it(rng):
+    labels = ["7Networks_RH_Default_pCunPCC_2", "LH_Vis_1", "LH-Hippocampus", "elsewhere"]
+    values = rng.normal(size=(10, 4))
+    rois = ["LH.Vis.1", "RH.Default.pCunPCC.2", "LH.Hippocampus"]
+
+    series = checked_series(labelled_series(pd.DataFrame(values, columns=labels), rois, rois), rois)
+
+    np.testing.assert_array_equal(series[rois], values[:, [1, 0, 2]])
+    assert "elsewhere" in series
+
+
+def test_a_column_with_a_regions_own_abbreviation_comes_first(rng):
+    given = pd.DataFrame(rng.normal(size=(10, 2)), columns=["LH_Vis_1", "LH.Vis.1"])
+
+    assert labelled_series(given, ["LH.Vis.1"], ["LH.Vis.1"]).equals(given)
+
+
+def test_two_columns_for_one_region_are_refused(rng):
+    given = pd.DataFrame(rng.normal(size=(10, 2)), columns=["LH_Vis_1", "LH-Vis-1"])
+
+    with pytest.raises(
+        SignalError, match=r"columns LH_Vis_1, LH-Vis-1 all stand for .* LH\.Vis\.1"
+    ):
+        labelled_series(given, ["LH.Vis.1"], ["LH.Vis.1"])
