@@ -78,8 +78,8 @@ def findings(found: Survey) -> list[str]:
         lines.append(f"  spaces (subjects): {_counts(found.spaces)}")
     if found.n_several:
         lines.append(
-            f"  subjects with several runs: {found.n_several}; the lowest run of the first session "
-            "is used, unless source.bold names another"
+            f"  subjects with several runs: {found.n_several}; all of them are used and joined, "
+            "unless source.runs says 'session' or 'first', or source.bold names one"
         )
     if found.series:
         lines.append(f"  series: {found.series}")

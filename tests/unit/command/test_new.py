@@ -153,7 +153,9 @@ def test_what_is_there_is_said(here, tmp_path, capsys):
     assert "groups (column dx): control 4, depr 4" in told
     assert "tasks (subjects): rest 8" in told
     assert "repetition times (images): 2.5 s 9" in told
-    assert "subjects with several runs: 1;" in told
+    # As it is with source.runs: all, the default.
+    assert "subjects with several runs: 1; all of them are used and joined, unless" in told
+    assert merged_settings(here / "config/mine.yaml")["source"].get("runs", "all") == "all"
 
 
 def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here, tmp_path):
