@@ -7,7 +7,7 @@ written from a survey.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -188,7 +188,7 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     tables = [participants] if participants else [f for f in files if _has_ids(f, ".tsv", "\t")]
     for table in tables:
         ids = read_table(table, text=[ID])[ID].dropna().astype(str)
-        pattern = _pattern(ids, [file for file in files if file != table])
+        pattern = _pattern(ids, folder, [file for file in files if file != table])
         if pattern:
             return Survey(folder, "timeseries", {}, table, series=pattern)
     for file in files:
@@ -206,24 +206,51 @@ def _has_ids(path: Path, ending: str, separator: str) -> bool:
         return ID in [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
 
 
-def _pattern(ids: pd.Series, files: Sequence[Path]) -> str | None:
-    """Find ``source.series``: the pattern of names that most ids fit, or an archive with them."""
-    bare = {own.removeprefix("sub-") for own in ids}
-    names = sorted({f"sub-{name}" for name in bare} | bare | {*ids}, key=len, reverse=True)
-    any_name = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, names))})(?![A-Za-z0-9])")
+def _pattern(ids: pd.Series, folder: Path, files: Sequence[Path]) -> str | None:
+    """Find ``source.series``: the pattern of paths that most ids fit, or an archive with them."""
+    spelled = {name: own for own in ids for name in _spellings(own)}
+    any_name = _anywhere(spelled)
     patterns: Counter[str] = Counter()
-    for file in files:
-        pattern, found = any_name.subn(PLACEHOLDER, file.name, count=1)
-        if found and file.suffix != ARCHIVE:
-            patterns[str(file.with_name(pattern))] += 1
+    for file in (file for file in files if file.suffix != ARCHIVE):
+        path = file.relative_to(folder)
+        found = any_name.search(path.name)
+        # Files with the same name in every subject's folder.
+        whole = next((part for part in path.parts if part in spelled), None)
+        if found or whole:
+            own = spelled[found[0] if found else str(whole)]
+            patterns[str(folder / _with_placeholder(path, own))] += 1
     if patterns:
         return patterns.most_common(1)[0][0]
     for file in files:
         if file.suffix == ARCHIVE:
             with np.load(file) as archive:
-                if {*names} & {*archive.files}:
+                if spelled.keys() & {*archive.files}:
                     return str(file)
     return None
+
+
+def _with_placeholder(path: Path, own: str) -> Path:
+    """Put the placeholder for a subject into a path, once in every folder and in the name."""
+    name = _anywhere(_spellings(own))
+    texts = [found[0] for part in path.parts if (found := name.search(part))]
+    # What all have in common: as in the table, or without sub-.
+    common = own if all(own in text for text in texts) else own.removeprefix("sub-")
+    return Path(*(
+        name.sub(lambda found: found[0].replace(common, PLACEHOLDER), part, count=1)
+        for part in path.parts
+    ))  # fmt: skip
+
+
+def _spellings(own: str) -> list[str]:
+    """Names of a subject in paths, by its id in the table."""
+    bare = own.removeprefix("sub-")
+    return [f"sub-{bare}", bare]
+
+
+def _anywhere(names: Iterable[str]) -> re.Pattern[str]:
+    """Find one of ``names`` that is no part of a longer word, the longest if several begin."""
+    longest = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, longest))})(?![A-Za-z0-9])")
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

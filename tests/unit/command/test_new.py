@@ -87,6 +87,23 @@ def numbered_files(folder):
         (folder / f"rois/Pitt_{who}_rois_aal.1D").write_text("1 2 3\n")
 
 
+def subject_folders(folder):
+    """Write series of one session in a folder of every subject, whose name is also a session's."""
+    write_people(folder, [(f"0{i}", s, g) for i, (_, s, g) in enumerate(PEOPLE)])
+    for i in range(len(PEOPLE)):
+        place = folder / f"sub-0{i}/ses-01"
+        place.mkdir(parents=True)
+        (place / f"sub-0{i}_ses-01_signals.1D").write_text("1 2 3\n")
+
+
+def same_names(folder):
+    """Write files that only the folder tells apart, by ids without sub-."""
+    write_people(folder, PEOPLE)
+    for who, *_ in PEOPLE:
+        (folder / who).mkdir()
+        (folder / who / "rois.1D").write_text("1 2 3\n")
+
+
 # Folder to name, number of subjects, and what the plan of the study must have.
 TREES = {
     raw: (".", "bids", 8, ["depr", "control"], ["COI", "HUH"]),
@@ -95,6 +112,8 @@ TREES = {
     release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
     archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+    subject_folders: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    same_names: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
 }
 
 
@@ -120,6 +139,19 @@ def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here
     told = capsys.readouterr().out
     assert f"{n_subjects} subjects at 2 sites" in told
     assert "notears-pfl study run" in told
+
+
+def test_the_subject_is_written_as_in_the_table_where_its_files_allow(here, tmp_path):
+    for name, write in (("plain", numbered_files), ("folders", subject_folders)):
+        write(tmp_path / name)
+
+    series = {name: survey(tmp_path / name).series for name in ("plain", "folders")}
+
+    stem = "{participant_id}"
+    assert series == {
+        "plain": f"{tmp_path}/plain/rois/Pitt_{stem}_rois_aal.1D",
+        "folders": f"{tmp_path}/folders/{stem}/ses-01/{stem}_ses-01_signals.1D",
+    }
 
 
 def test_only_what_differs_is_written_and_explained(here, tmp_path):
