@@ -47,7 +47,9 @@ def _add_study(commands: Any) -> None:
 
     new = actions.add_parser("new", help="look at a folder of data and write the settings for it")
     new.add_argument(
-        "folder", type=Path, help="BIDS, fMRIPrep output, SRPBS release, or ROI series"
+        "folder",
+        type=Path,
+        help="BIDS, output of fMRIPrep, XCP-D or giga_connectome, SRPBS release, or ROI series",
     )
     new.add_argument("--out", type=Path, default=Path("config/my_study.yaml"), help="settings file")
     new.add_argument(

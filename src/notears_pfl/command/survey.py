@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import DatasetError, PflError
-from notears_pfl.io.bids_tree import BidsFile, BidsTree
+from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
 from notears_pfl.io.series_files import FORMS, PLACEHOLDER
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
@@ -49,6 +49,12 @@ class Survey:
         Content of the table, or of all.
     series : str
         Files of ROI series, as ``source.series``.
+    layout : str
+        ``source.layout``: the program that made the series, if they are in its output folder.
+    variants : Counter
+        Numbers of tables of series by what tells those of a run apart, such as the atlas.
+    entities : dict
+        What the names of the most frequent of these have, if there are several.
     tasks, times, spaces : Counter
         Tasks of the BOLD runs, their repetition times in seconds, and fMRIPrep's spaces.
     n_several, n_untimed : int
@@ -63,6 +69,9 @@ class Survey:
     participants: Path | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     series: str = ""
+    layout: str = ""
+    variants: Counter[str] = field(default_factory=Counter)
+    entities: dict[str, str] = field(default_factory=dict)
     tasks: Counter[str] = field(default_factory=Counter)
     times: Counter[float] = field(default_factory=Counter)
     spaces: Counter[str] = field(default_factory=Counter)
@@ -99,12 +108,15 @@ def survey(folder: Path, participants: Path | None = None) -> Survey:
     if not folder.is_dir():
         msg = f"{folder}: no such folder. Name the folder of your data."
         raise DatasetError(msg)
-    found = _release(folder) or _datasets(folder) or _series(folder, participants)
+    found = (
+        _release(folder) or _layout(folder) or _datasets(folder) or _series(folder, participants)
+    )
     if found is None:
         msg = (
             f"{folder}: no data that the workflow reads: no folders sub-… with images (BIDS or "
-            f"fMRIPrep), no {PROTOCOLS} (SRPBS), and no table of participants beside ROI series "
-            f"({', '.join(SERIES)}). It has {_names(folder)}. Name the folder that holds them."
+            f"fMRIPrep) or series (XCP-D, giga_connectome), no {PROTOCOLS} (SRPBS), and no table "
+            f"of participants beside ROI series ({', '.join(SERIES)}). "
+            f"It has {_names(folder)}. Name the folder that holds them."
         )
         raise DatasetError(msg)
     found.participants = participants or found.participants or _participants_of(found)
@@ -131,6 +143,37 @@ def _release(folder: Path) -> Survey | None:
     return Survey(folder, "srpbs", {"": folder}, folder / PARTICIPANTS)
 
 
+def _layout(folder: Path) -> Survey | None:
+    """Recognise the output of XCP-D or giga_connectome by its tables of series."""
+    tree = BidsTree(folder)
+    tables = {
+        who: [
+            table
+            for table in tree.files(who, "func", "timeseries", (".tsv",))
+            if {"atlas", "seg"} & {*table.entities} and table.entities.get("stat", "mean") == "mean"
+        ]
+        for who in tree.subjects()
+    }
+    every = [table for own in tables.values() for table in own]
+    if not every:
+        return None
+    # giga_connectome names no regions.
+    is_counted = all(name.isdigit() for name in _first_line(every[0].path, "\t"))
+    layout = "giga_connectome" if is_counted else "xcpd"
+    looked = Survey(folder, "timeseries", {"": folder}, layout=layout)
+    for own in tables.values():
+        looked.tasks.update({table.entities.get("task", "") for table in own})
+    kinds = [{k: v for k, v in table.entities.items() if k in NOT_OF_RUNS} for table in every]
+    keys = dict.fromkeys(key for kind in kinds for key in kind)
+    differ = [key for key in keys if len({kind.get(key) for kind in kinds}) > 1]
+    chosen = [{key: kind[key] for key in differ if key in kind} for kind in kinds]
+    if differ:
+        names = ["_".join(f"{key}-{kind[key]}" for key in kind) for kind in chosen]
+        looked.variants = Counter(names)
+        looked.entities = chosen[names.index(looked.variants.most_common(1)[0][0])]
+    return looked
+
+
 def _datasets(folder: Path) -> Survey | None:
     """Recognise a BIDS dataset, raw or by fMRIPrep, or a folder with one per site."""
     trees = {"": BidsTree(folder)}
@@ -142,7 +185,9 @@ def _datasets(folder: Path) -> Survey | None:
         for site, tree in trees.items()
         for who in tree.subjects()
     }
-    if not any(images.values()):
+    # A raw image has no desc-: other programs' output, such as XCP-D's, is no dataset to process.
+    if all("desc" in image.entities and not _is_derived(image)
+           for found in images.values() for image in found):  # fmt: skip
         return None
     is_derived = any(_is_derived(image) for found in images.values() for image in found)
     kind = "fmriprep" if is_derived else "bids"
@@ -200,10 +245,13 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
 
 def _has_ids(path: Path, ending: str, separator: str) -> bool:
     """Whether a file is a table of participants, by its first line."""
-    if path.suffix != ending:
-        return False
+    return path.suffix == ending and ID in _first_line(path, separator)
+
+
+def _first_line(path: str | Path, separator: str) -> list[str]:
+    """Cells of the first line of a table."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        return ID in [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
+        return [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
 
 
 def _pattern(ids: pd.Series, folder: Path, files: Sequence[Path]) -> str | None:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from tests.tiny_images import tiny_bold, tiny_t1w
+from tests.unit.study.derived_trees import write_giga_run, write_xcpd_run
 from tests.workflow.srpbs_release import ACQUISITIONS, tiny_release
 
 from notears_pfl.command.new import new_study
@@ -104,6 +105,23 @@ def same_names(folder):
         (folder / who / "rois.1D").write_text("1 2 3\n")
 
 
+def of_xcpd(folder):
+    """Write XCP-D's output with two atlases, a cleaned image, and a third group."""
+    write_people(folder.parent, [*PEOPLE, ("COIbip1", "COI", "bip. II")])
+    for who in (*(who for who, *_ in PEOPLE), "COIbip1"):
+        for atlas in ("atlas-4S156Parcels", "atlas-Glasser"):
+            series = pd.DataFrame(np.zeros((3, 2)), columns=["LH_Vis_1", "LH_Vis_2"])
+            write_xcpd_run(folder, who, "task-rest", series, np.zeros(3), np.zeros(3), atlas)
+        stem = folder / f"sub-{who}/func/sub-{who}_task-rest"
+        nib.save(tiny_bold(), f"{stem}_space-{SPACE}_desc-denoised_bold.nii.gz")
+
+
+def of_giga(folder):
+    write_people(folder, PEOPLE)
+    for who, *_ in PEOPLE:
+        write_giga_run(folder, who, "task-rest", np.zeros((3, 2)))
+
+
 # Folder to name, number of subjects, and what the plan of the study must have.
 TREES = {
     raw: (".", "bids", 8, ["depr", "control"], ["COI", "HUH"]),
@@ -112,6 +130,8 @@ TREES = {
     release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
     archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+    of_xcpd: ("xcp_d", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    of_giga: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     subject_folders: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     same_names: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
 }
@@ -128,9 +148,10 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.__name__)
 def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here, tmp_path, capsys):
     folder, kind, n_subjects, groups, sites = TREES[tree]
-    tree(tmp_path / "data")
+    data = tmp_path / "data" / folder
+    tree(data if tree is of_xcpd else tmp_path / "data")
 
-    code = new_study(tmp_path / "data" / folder, here / "config/mine.yaml", None)
+    code = new_study(data, here / "config/mine.yaml", None)
 
     assert code == 0, capsys.readouterr().out
     plan = plan_of(here / "config/mine.yaml")
@@ -139,6 +160,38 @@ def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here
     told = capsys.readouterr().out
     assert f"{n_subjects} subjects at 2 sites" in told
     assert "notears-pfl study run" in told
+
+
+def test_series_of_other_programs_are_read_by_their_layout(here, tmp_path, capsys):
+    of_xcpd(tmp_path / "data/xcp_d")
+    of_giga(tmp_path / "giga")
+
+    new_study(tmp_path / "data/xcp_d", here / "config/xcpd.yaml", None)
+    new_study(tmp_path / "giga", here / "config/giga.yaml", None)
+
+    told = capsys.readouterr().out
+    assert "xcp_d: series of XCP-D, table of 9 subjects" in told
+    assert "differ (files): atlas-4S156Parcels 9, atlas-Glasser 9" in told
+    assert "giga: series of giga_connectome, table of 8 subjects" in told
+    xcpd, giga = (yaml.safe_load((here / f"config/{n}.yaml").read_text()) for n in ("xcpd", "giga"))
+    assert xcpd["source"] == {
+        "kind": "timeseries", "layout": "xcpd", "dataset": str(tmp_path / "data/xcp_d"),
+        "participants": str(tmp_path / "data/participants.tsv"), "site_column": "centre",
+        "group_column": "dx", "group_values": {"bip. II": "other"},
+        "bold": {"atlas": "4S156Parcels"}, "on_problem": "stop",
+    }  # fmt: skip
+    assert giga["source"]["layout"] == "giga_connectome"
+    assert "bold" not in giga["source"]
+    assert "preproc" not in giga
+
+
+def test_images_of_another_program_alone_are_no_raw_data(tmp_path):
+    of_xcpd(tmp_path / "xcp_d")
+    for table in (tmp_path / "xcp_d").rglob("*_timeseries.tsv"):
+        table.unlink()
+
+    with pytest.raises(DatasetError, match=r"no data that the workflow reads: .*XCP-D"):
+        survey(tmp_path / "xcp_d")
 
 
 def test_the_subject_is_written_as_in_the_table_where_its_files_allow(here, tmp_path):
