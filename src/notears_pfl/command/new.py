@@ -229,7 +229,12 @@ def _labels(found: Survey) -> tuple[str, str]:
 
 def _is_enrolled(found: Survey) -> bool:
     """Whether values of the group column that are no group need a mapping."""
-    return found.kind != "timeseries" or bool(found.layout)
+    # The participants of a plain study of series are used as they are where that is possible.
+    return (
+        found.kind != "timeseries"
+        or bool(found.layout)
+        or any(value != _label(value) for value in _pair(found) or ())
+    )
 
 
 def _group_values(found: Survey) -> dict[str, str]:

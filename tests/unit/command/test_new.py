@@ -257,6 +257,25 @@ def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here,
     assert len(plan_of(here / "config/mine.yaml").subjects) == 8
 
 
+def test_groups_of_series_whose_names_have_blanks_are_mapped(here, tmp_path):
+    groups = {"depr": "Major Depression", "control": "Healthy Control"}
+    rows = [(who, site, groups[g]) for who, site, g in PEOPLE] + [("COIbip1", "COI", "bip. II")]
+    write_people(tmp_path / "data", rows)
+    for who, *_ in rows:
+        (tmp_path / f"data/sub-{who}.1D").write_text("1 2 3\n")
+
+    code = new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    settings = yaml.safe_load((here / "config/mine.yaml").read_text())
+    assert code == 0
+    assert settings["groups"] == {"patients": "MajorDepression", "controls": "HealthyControl"}
+    assert settings["source"]["group_values"] == {
+        "Major Depression": "MajorDepression", "Healthy Control": "HealthyControl",
+        "bip. II": "other",
+    }  # fmt: skip
+    assert len(plan_of(here / "config/mine.yaml").subjects) == 8
+
+
 def test_one_site_needs_no_column(here, tmp_path):
     write_raw(tmp_path / "data", PEOPLE[:4])
     table = pd.read_csv(tmp_path / "data/participants.tsv", sep="\t").drop(columns="centre")
