@@ -16,7 +16,7 @@ import pandas as pd
 
 from notears_pfl.errors import DatasetError, PflError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
-from notears_pfl.io.series_files import FORMS, PLACEHOLDER
+from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.srpbs import PARTICIPANTS, PROTOCOLS
@@ -158,7 +158,7 @@ def _layout(folder: Path) -> Survey | None:
     if not every:
         return None
     # giga_connectome names no regions.
-    is_counted = all(name.isdigit() for name in _first_line(every[0].path, "\t"))
+    is_counted = all(name.isdigit() for name in _first_line(every[0].path, SEPARATORS[".tsv"]))
     layout = "giga_connectome" if is_counted else "xcpd"
     looked = Survey(folder, "timeseries", {"": folder}, layout=layout)
     for own in tables.values():
@@ -230,22 +230,18 @@ def _participants_of(found: Survey) -> Path | None:
 def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
-    tables = [participants] if participants else [f for f in files if _has_ids(f, ".tsv", "\t")]
+    tables = [participants] if participants else [file for file in files if _has_ids(file)]
     for table in tables:
         ids = read_table(table, text=[ID])[ID].dropna().astype(str)
         pattern = _pattern(ids, folder, [file for file in files if file != table])
         if pattern:
             return Survey(folder, "timeseries", {}, table, series=pattern)
-    for file in files:
-        if not tables and _has_ids(file, ".csv", ","):
-            msg = f"{file}: a table of participants must be separated by tabs. Save it as .tsv."
-            raise DatasetError(msg)
     return None
 
 
-def _has_ids(path: Path, ending: str, separator: str) -> bool:
+def _has_ids(path: Path) -> bool:
     """Whether a file is a table of participants, by its first line."""
-    return path.suffix == ending and ID in _first_line(path, separator)
+    return path.suffix in SEPARATORS and ID in _first_line(path, SEPARATORS[path.suffix])
 
 
 def _first_line(path: str | Path, separator: str) -> list[str]:
