@@ -1,7 +1,7 @@
 """What ``notears-pfl study check`` and ``study run`` do."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from notears_pfl.command.workflow import (
     USAGE,
     config_option,
     run_snakemake,
+    targets_of,
 )
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
@@ -79,9 +80,17 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     """Run a study with a line per stage; say where the report is."""
     if not DEFAULTS.is_file():
         merged_settings(config)
+    before = {path: _changed_at(path) for path in (COHORT, REPORT)}
     code = run_snakemake([*config_option(config), "--cores", cores, *further])
     if code == 0:
-        for line in ending():
+        targets = targets_of(["--cores", cores, *further])
+        # Not what an earlier run has left, unless this one has found it up to date.
+        of_run = [
+            path
+            for path, changed in before.items()
+            if {"all", str(path)} & targets or _changed_at(path) != changed
+        ]
+        for line in ending(of_run):
             print(line)
     elif code != USAGE:
         print(
@@ -91,15 +100,19 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     return code
 
 
-def ending() -> list[str]:
-    """Say what a finished run leaves: its subjects, and the report."""
+def ending(made: Collection[Path]) -> list[str]:
+    """Say what a finished run leaves: its subjects, and the report, of these files."""
     lines = []
-    if COHORT.is_file():
+    if COHORT in made and COHORT.is_file():
         people = read_table(COHORT)
         out = people[~people["included"].astype(bool)]
         lines.append(f"{len(people) - len(out)} of {len(people)} subjects are in the networks.")
         if len(out):
             lines[-1] += f" The others and the reasons: {COHORT}"
-    if REPORT.is_file():
+    if REPORT in made and REPORT.is_file():
         lines.append(f"The report: {REPORT.absolute()} (open it in a browser)")
     return lines
+
+
+def _changed_at(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None
