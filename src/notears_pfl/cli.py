@@ -59,6 +59,11 @@ def _add_study(commands: Any) -> None:
 
     check = actions.add_parser("check", help="run every check, start no job")
     check.add_argument("config", type=Path, help="the study's settings file")
+    check.add_argument(
+        "--preprocessing",
+        action="store_true",
+        help="check what study run CONFIG -- preprocessing needs, for which one group is enough",
+    )
     check.set_defaults(run=_check_study)
 
     run = actions.add_parser(
@@ -85,7 +90,7 @@ def _check_study(options: argparse.Namespace) -> int:
     require_workflow()
     from notears_pfl.command.study import check_study
 
-    return check_study(options.config)
+    return check_study(options.config, preprocessing=options.preprocessing)
 
 
 def _run_study(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from notears_pfl.command.study import described, plan_of
+from notears_pfl.command.study import described, plan_of, refusal
 from notears_pfl.command.survey import Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
@@ -42,7 +42,7 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
     try:
         plan = plan_of(out)
     except PflError as error:
-        print(f"\nThis study cannot be run yet:\n{error}\n")
+        print(f"\nThis study cannot be run yet:\n{refusal(error, out)}\n")
         print(f"Correct that, then: notears-pfl study check {out}")
         return 1
     print("\n".join(described(plan)))

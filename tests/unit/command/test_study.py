@@ -1,10 +1,14 @@
 """What ``study run`` says in the end, and ``study check`` of a study without networks."""
 
-import pytest
+import shutil
 
+import pytest
+from tests.unit.command.test_new import PEOPLE, write_raw
+
+from notears_pfl.cli import main
 from notears_pfl.command import study
 from notears_pfl.command.study import COHORT, run_study
-from notears_pfl.command.workflow import DEFAULTS, REPORT, targets_of
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, targets_of
 
 
 @pytest.fixture
@@ -55,3 +59,26 @@ def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--cores", "1"]) == {"all"}
     assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}
     assert targets_of(["--cores", "1", "--summary"]) == set()
+
+
+def test_a_study_with_one_group_is_checked_for_preprocessing_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_raw(tmp_path / "data", [person for person in PEOPLE if person[2] == "control"])
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    columns = "site_column: centre, group_column: dx"
+    (tmp_path / "mine.yaml").write_text(
+        f"source: {{kind: bids, dataset: {tmp_path}/data, {columns}}}\n"
+        "groups: {patients: depr, controls: control}\n"
+    )
+    given = []
+    monkeypatch.setattr(study, "run_snakemake", lambda options: given.append(options) or 0)
+
+    assert main(["study", "check", "mine.yaml"]) == 1
+    assert "no site has both groups" in (told := capsys.readouterr().out)
+    assert "To check it for that: notears-pfl study check mine.yaml --preprocessing" in told
+
+    assert main(["study", "check", "mine.yaml", "--preprocessing"]) == 0
+    told = capsys.readouterr().out
+    assert "4 subjects at 2 sites (source.kind: bids):\n  COI: 0 depr, 2 control\n" in told
+    assert told.endswith("To run it: notears-pfl study run mine.yaml -- preprocessing\n")
+    assert [options[-1] for options in given] == ["preprocessing"]
