@@ -47,7 +47,9 @@ def _add_study(commands: Any) -> None:
 
     new = actions.add_parser("new", help="look at a folder of data and write the settings for it")
     new.add_argument(
-        "folder", type=Path, help="BIDS, fMRIPrep output, SRPBS release, or ROI series"
+        "folder",
+        type=Path,
+        help="BIDS, output of fMRIPrep, XCP-D or giga_connectome, SRPBS release, or ROI series",
     )
     new.add_argument("--out", type=Path, default=Path("config/my_study.yaml"), help="settings file")
     new.add_argument(
@@ -57,6 +59,11 @@ def _add_study(commands: Any) -> None:
 
     check = actions.add_parser("check", help="run every check, start no job")
     check.add_argument("config", type=Path, help="the study's settings file")
+    check.add_argument(
+        "--preprocessing",
+        action="store_true",
+        help="check what study run CONFIG -- preprocessing needs, for which one group is enough",
+    )
     check.set_defaults(run=_check_study)
 
     run = actions.add_parser(
@@ -83,7 +90,7 @@ def _check_study(options: argparse.Namespace) -> int:
     require_workflow()
     from notears_pfl.command.study import check_study
 
-    return check_study(options.config)
+    return check_study(options.config, preprocessing=options.preprocessing)
 
 
 def _run_study(options: argparse.Namespace) -> int:

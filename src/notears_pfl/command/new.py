@@ -9,11 +9,12 @@ from pathlib import Path
 
 import yaml
 
-from notears_pfl.command.study import described, plan_of
+from notears_pfl.command.study import described, plan_of, refusal
 from notears_pfl.command.survey import Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
+from notears_pfl.study.derived_series import PROGRAMS
 from notears_pfl.study.enrolment import OTHER
 
 KINDS = {
@@ -41,7 +42,7 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
     try:
         plan = plan_of(out)
     except PflError as error:
-        print(f"\nThis study cannot be run yet:\n{error}\n")
+        print(f"\nThis study cannot be run yet:\n{refusal(error, out)}\n")
         print(f"Correct that, then: notears-pfl study check {out}")
         return 1
     print("\n".join(described(plan)))
@@ -53,7 +54,8 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
 
 def findings(found: Survey) -> list[str]:
     """Say what a folder holds."""
-    lines = [f"{found.folder}: {KINDS[found.kind]}, table of {len(found.table)} subjects"]
+    what = f"series of {PROGRAMS[found.layout]}" if found.layout else KINDS[found.kind]
+    lines = [f"{found.folder}: {what}, table of {len(found.table)} subjects"]
     if len(found.datasets) < 2 or not found.has_own_tables:
         lines.append(f"  table: {found.participants}")
     if len(found.datasets) > 1:
@@ -78,11 +80,13 @@ def findings(found: Survey) -> list[str]:
         lines.append(f"  spaces (subjects): {_counts(found.spaces)}")
     if found.n_several:
         lines.append(
-            f"  subjects with several runs: {found.n_several}; the lowest run of the first session "
-            "is used, unless source.bold names another"
+            f"  subjects with several runs: {found.n_several}; all of them are used and joined, "
+            "unless source.runs says 'session' or 'first', or source.bold names one"
         )
     if found.series:
         lines.append(f"  series: {found.series}")
+    if found.variants:
+        lines.append(f"  series of a run differ (files): {_counts(found.variants)}")
     return lines
 
 
@@ -118,6 +122,12 @@ def settings_text(found: Survey) -> str:
             "  # CHECK: volumes to discard, counted from the first of fMRIPrep's image.",
             "  drop_volumes: 10",
         ]
+    if found.layout:
+        which = "in the order" if found.layout == "giga_connectome" else "under the names"
+        lines += [
+            f"# CHECK: the table of regions must have those of the series, {which} of the columns.",
+            "# rois: {table: /path/to/regions.tsv}",
+        ]
     if found.kind != "timeseries":
         lines += [
             "# The AAL atlas is downloaded once. To use your own copy, or without a network:",
@@ -129,6 +139,12 @@ def settings_text(found: Survey) -> str:
 def _places(found: Survey) -> list[str]:
     """Lines that say where the data are."""
     lines = []
+    if found.layout:
+        return [
+            f"layout: {found.layout}",
+            f"dataset: {_flow(str(found.folder))}",
+            f"participants: {_flow(str(found.participants))}",
+        ]
     if found.kind == "timeseries":
         return [f"participants: {_flow(str(found.participants))}", f"series: {_flow(found.series)}"]
     roots = {_label(site): str(root) for site, root in found.datasets.items()}
@@ -170,7 +186,7 @@ def _columns(found: Survey) -> list[str]:
         ]
     lines.append(f"group_column: {_flow(found.group_column)}")
     values = _group_values(found)
-    if values and found.kind != "timeseries":
+    if values and _is_enrolled(found):
         lines.append("# Values of that column: the group, or other if it is not part of the study.")
         lines.append(f"group_values: {_flow(values)}")
     return lines
@@ -178,11 +194,16 @@ def _columns(found: Survey) -> list[str]:
 
 def _runs(found: Survey) -> list[str]:
     """Lines on the runs to use."""
-    lines = []
+    lines, bold = [], {}
     if found.tasks and "rest" not in found.tasks:
         resting = [task for task in found.tasks if "rest" in task.lower()]
-        task = (resting or [found.tasks.most_common(1)[0][0]])[0]
-        lines += ["# CHECK: the task of the resting-state runs.", f"bold: {_flow({'task': task})}"]
+        bold["task"] = (resting or [found.tasks.most_common(1)[0][0]])[0]
+        lines.append("# CHECK: the task of the resting-state runs.")
+    if found.entities:
+        bold |= found.entities
+        lines.append("# CHECK: of the series of a run, those to use.")
+    if bold:
+        lines.append(f"bold: {_flow(bold)}")
     space = next((space for space in SPACES if space in found.spaces), None)
     if found.kind == "fmriprep" and space:
         lines.append(f"space: {space}")
@@ -203,7 +224,17 @@ def _labels(found: Survey) -> tuple[str, str]:
     pair = _pair(found)
     if pair is None:
         return DEFAULT_GROUPS
-    return pair if found.kind == "timeseries" else (_label(pair[0]), _label(pair[1]))
+    return (_label(pair[0]), _label(pair[1])) if _is_enrolled(found) else pair
+
+
+def _is_enrolled(found: Survey) -> bool:
+    """Whether values of the group column that are no group need a mapping."""
+    # The participants of a plain study of series are used as they are where that is possible.
+    return (
+        found.kind != "timeseries"
+        or bool(found.layout)
+        or any(value != _label(value) for value in _pair(found) or ())
+    )
 
 
 def _group_values(found: Survey) -> dict[str, str]:

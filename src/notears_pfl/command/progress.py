@@ -15,6 +15,7 @@ from typing import TextIO
 from notears_pfl.command.stages import OTHER
 from notears_pfl.errors import PflError
 from notears_pfl.io.batches import is_list, read_list
+from notears_pfl.io.bids_tree import BidsFile
 from notears_pfl.io.sidecars import read_sidecar
 
 BAR, QUARTERS = 20, 4
@@ -24,7 +25,8 @@ LARGE = 20
 WARNING = re.compile(r"^\S+:\d+: (?:NotConverged|DoubtfulFit)Warning: (.+)$", re.MULTILINE)
 # The last lines of a traceback.
 ERROR = re.compile(r"^(?:\w+\.)*(?P<message>\w+(?:Error|Exception)(?:: |$))", re.MULTILINE)
-SUBJECT = re.compile(r"sub-[A-Za-z0-9]+")
+# Reports on series name the run, but only if the subject has several.
+OF_RUNS = "timeseries"
 UP_AND_CLEAR = "\x1b[1A\x1b[2K"
 
 
@@ -166,8 +168,8 @@ class Progress:
             return
         outputs, logs = self._files.pop(job)
         for who, reason in failed_subjects(outputs):
-            # Later steps of the subject fail for the same reason.
-            if who not in self._said:
+            # Later steps, and the runs, of a failed subject fail for the same reason.
+            if self._said.isdisjoint({who, who.partition(" ")[0]}):
                 self._said.add(who)
                 self.screen.say(f"{stage.name}: {who} failed and is left out: {reason}")
         for text in warnings_in(logs):
@@ -210,18 +212,22 @@ class Progress:
 
 
 def failed_subjects(outputs: Iterable[str]) -> list[tuple[str, str]]:
-    """Subjects that a job marked as failed, with the reasons, from the reports among its files."""
+    """Subjects that a job marked as failed, with the reasons, from the reports among its files.
+
+    Of a subject with several runs, each run by itself: ``sub-01 task-rest_run-2``.
+    """
     found = {}
     for output in outputs:
         # A file that cannot be read now is for the job that needs it to report.
         try:
             paths = [row.path for row in read_list(output)] if is_list(output) else [output]
             for path in paths:
-                subject = SUBJECT.search(Path(path).name)
-                if subject and path.endswith(".json"):
+                file = BidsFile.parse(path)
+                if file and "sub" in file.entities and file.extension == ".json":
                     report = read_sidecar(path)
                     if report.get("status") == "failed":
-                        found[subject[0]] = str(report["reason"])
+                        run = file.run_name if file.suffix == OF_RUNS else ""
+                        found[f"sub-{file.entities['sub']} {run}".strip()] = str(report["reason"])
         except (OSError, PflError):
             continue
     return list(found.items())

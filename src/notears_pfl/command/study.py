@@ -1,7 +1,7 @@
 """What ``notears-pfl study check`` and ``study run`` do."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from notears_pfl.command.workflow import (
     USAGE,
     config_option,
     run_snakemake,
+    targets_of,
 )
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.configuration import check_settings_file
+from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.plan import Plan, plan_study
 
 RECORD = Path(".snakemake/image_headers.json")
@@ -40,38 +42,51 @@ def merged_settings(config: Path) -> dict[str, Any]:
     return merged
 
 
-def plan_of(config: Path) -> Plan:
+def plan_of(config: Path, *, needs_networks: bool = True) -> Plan:
     """Check a study and plan it; every problem that is found before a job starts is raised."""
     settings = merged_settings(config)
     names = dict.fromkeys([str(config), str(DEFAULTS)])
-    return plan_study(settings, SCHEMAS, " + ".join(names), RECORD, is_main=True)
+    return plan_study(
+        settings, SCHEMAS, " + ".join(names), RECORD, is_main=True, needs_networks=needs_networks
+    )
+
+
+def refusal(error: PflError, config: Path) -> str:
+    """Say why a study cannot be run, and whether its images can still be preprocessed."""
+    if NO_SITE not in str(error):
+        return str(error)
+    return f"{error}\nTo check it for that: notears-pfl study check {config} --preprocessing"
 
 
 def described(plan: Plan) -> list[str]:
     """Who is in a planned study: subjects by site and group."""
     people = plan.source.participants
-    sites = "one site" if len(plan.sites) == 1 else f"{len(plan.sites)} sites"
+    # Without a site with both groups, all are preprocessed.
+    used = plan.sites or plan.processed_sites
+    sites = "one site" if len(used) == 1 else f"{len(used)} sites"
     lines = [f"{len(people)} subjects at {sites} (source.kind: {plan.kind}):"]
     for site in plan.processed_sites:
         here = people["group"][people["site"] == site]
         counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)
-        lines.append(f"  {site}: {counts}" + ("" if site in plan.sites else " (left out)"))
+        lines.append(f"  {site}: {counts}" + ("" if site in used else " (left out)"))
     return lines
 
 
-def check_study(config: Path) -> int:
-    """Run every check of a study, and count its jobs; start none."""
+def check_study(config: Path, *, preprocessing: bool = False) -> int:
+    """Run every check of a study, or of its preprocessing alone, and count its jobs; start none."""
     print(f"Checking {config}")
     try:
-        plan = plan_of(config)
+        plan = plan_of(config, needs_networks=not preprocessing)
     except PflError as error:
-        print(f"\nThis study cannot be run as it is configured:\n{error}")
+        print(f"\nThis study cannot be run as it is configured:\n{refusal(error, config)}")
         return 1
     print("\n".join(described(plan)), flush=True)
     # It looks for the files that the first jobs need, and passes on the plan's notices.
-    code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1"])
+    target = ["preprocessing"] if preprocessing else []
+    code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1", *target])
     if code == 0:
-        print(f"All checks passed. To run it: notears-pfl study run {config}")
+        further = " -- preprocessing" if preprocessing else ""
+        print(f"All checks passed. To run it: notears-pfl study run {config}{further}")
     return code
 
 
@@ -79,9 +94,17 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     """Run a study with a line per stage; say where the report is."""
     if not DEFAULTS.is_file():
         merged_settings(config)
+    before = {path: _changed_at(path) for path in (COHORT, REPORT)}
     code = run_snakemake([*config_option(config), "--cores", cores, *further])
     if code == 0:
-        for line in ending():
+        targets = targets_of(["--cores", cores, *further])
+        # Not what an earlier run has left, unless this one has found it up to date.
+        of_run = [
+            path
+            for path, changed in before.items()
+            if {"all", str(path)} & targets or _changed_at(path) != changed
+        ]
+        for line in ending(of_run):
             print(line)
     elif code != USAGE:
         print(
@@ -91,15 +114,19 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     return code
 
 
-def ending() -> list[str]:
-    """Say what a finished run leaves: its subjects, and the report."""
+def ending(made: Collection[Path]) -> list[str]:
+    """Say what a finished run leaves: its subjects, and the report, of these files."""
     lines = []
-    if COHORT.is_file():
+    if COHORT in made and COHORT.is_file():
         people = read_table(COHORT)
         out = people[~people["included"].astype(bool)]
         lines.append(f"{len(people) - len(out)} of {len(people)} subjects are in the networks.")
         if len(out):
             lines[-1] += f" The others and the reasons: {COHORT}"
-    if REPORT.is_file():
+    if REPORT in made and REPORT.is_file():
         lines.append(f"The report: {REPORT.absolute()} (open it in a browser)")
     return lines
+
+
+def _changed_at(path: Path) -> int | None:
+    return path.stat().st_mtime_ns if path.is_file() else None

@@ -7,7 +7,7 @@ written from a survey.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from notears_pfl.errors import DatasetError, PflError
-from notears_pfl.io.bids_tree import BidsFile, BidsTree
-from notears_pfl.io.series_files import FORMS, PLACEHOLDER
+from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
+from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.srpbs import PARTICIPANTS, PROTOCOLS
@@ -49,6 +49,12 @@ class Survey:
         Content of the table, or of all.
     series : str
         Files of ROI series, as ``source.series``.
+    layout : str
+        ``source.layout``: the program that made the series, if they are in its output folder.
+    variants : Counter
+        Numbers of tables of series by what tells those of a run apart, such as the atlas.
+    entities : dict
+        What the names of the most frequent of these have, if there are several.
     tasks, times, spaces : Counter
         Tasks of the BOLD runs, their repetition times in seconds, and fMRIPrep's spaces.
     n_several, n_untimed : int
@@ -63,6 +69,9 @@ class Survey:
     participants: Path | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     series: str = ""
+    layout: str = ""
+    variants: Counter[str] = field(default_factory=Counter)
+    entities: dict[str, str] = field(default_factory=dict)
     tasks: Counter[str] = field(default_factory=Counter)
     times: Counter[float] = field(default_factory=Counter)
     spaces: Counter[str] = field(default_factory=Counter)
@@ -99,12 +108,15 @@ def survey(folder: Path, participants: Path | None = None) -> Survey:
     if not folder.is_dir():
         msg = f"{folder}: no such folder. Name the folder of your data."
         raise DatasetError(msg)
-    found = _release(folder) or _datasets(folder) or _series(folder, participants)
+    found = (
+        _release(folder) or _layout(folder) or _datasets(folder) or _series(folder, participants)
+    )
     if found is None:
         msg = (
             f"{folder}: no data that the workflow reads: no folders sub-… with images (BIDS or "
-            f"fMRIPrep), no {PROTOCOLS} (SRPBS), and no table of participants beside ROI series "
-            f"({', '.join(SERIES)}). It has {_names(folder)}. Name the folder that holds them."
+            f"fMRIPrep) or series (XCP-D, giga_connectome), no {PROTOCOLS} (SRPBS), and no table "
+            f"of participants beside ROI series ({', '.join(SERIES)}). "
+            f"It has {_names(folder)}. Name the folder that holds them."
         )
         raise DatasetError(msg)
     found.participants = participants or found.participants or _participants_of(found)
@@ -131,6 +143,37 @@ def _release(folder: Path) -> Survey | None:
     return Survey(folder, "srpbs", {"": folder}, folder / PARTICIPANTS)
 
 
+def _layout(folder: Path) -> Survey | None:
+    """Recognise the output of XCP-D or giga_connectome by its tables of series."""
+    tree = BidsTree(folder)
+    tables = {
+        who: [
+            table
+            for table in tree.files(who, "func", "timeseries", (".tsv",))
+            if {"atlas", "seg"} & {*table.entities} and table.entities.get("stat", "mean") == "mean"
+        ]
+        for who in tree.subjects()
+    }
+    every = [table for own in tables.values() for table in own]
+    if not every:
+        return None
+    # giga_connectome names no regions.
+    is_counted = all(name.isdigit() for name in _first_line(every[0].path, SEPARATORS[".tsv"]))
+    layout = "giga_connectome" if is_counted else "xcpd"
+    looked = Survey(folder, "timeseries", {"": folder}, layout=layout)
+    for own in tables.values():
+        looked.tasks.update({table.entities.get("task", "") for table in own})
+    kinds = [{k: v for k, v in table.entities.items() if k in NOT_OF_RUNS} for table in every]
+    keys = dict.fromkeys(key for kind in kinds for key in kind)
+    differ = [key for key in keys if len({kind.get(key) for kind in kinds}) > 1]
+    chosen = [{key: kind[key] for key in differ if key in kind} for kind in kinds]
+    if differ:
+        names = ["_".join(f"{key}-{kind[key]}" for key in kind) for kind in chosen]
+        looked.variants = Counter(names)
+        looked.entities = chosen[names.index(looked.variants.most_common(1)[0][0])]
+    return looked
+
+
 def _datasets(folder: Path) -> Survey | None:
     """Recognise a BIDS dataset, raw or by fMRIPrep, or a folder with one per site."""
     trees = {"": BidsTree(folder)}
@@ -142,7 +185,9 @@ def _datasets(folder: Path) -> Survey | None:
         for site, tree in trees.items()
         for who in tree.subjects()
     }
-    if not any(images.values()):
+    # A raw image has no desc-: other programs' output, such as XCP-D's, is no dataset to process.
+    if all("desc" in image.entities and not _is_derived(image)
+           for found in images.values() for image in found):  # fmt: skip
         return None
     is_derived = any(_is_derived(image) for found in images.values() for image in found)
     kind = "fmriprep" if is_derived else "bids"
@@ -185,45 +230,71 @@ def _participants_of(found: Survey) -> Path | None:
 def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
-    tables = [participants] if participants else [f for f in files if _has_ids(f, ".tsv", "\t")]
+    tables = [participants] if participants else [file for file in files if _has_ids(file)]
     for table in tables:
         ids = read_table(table, text=[ID])[ID].dropna().astype(str)
-        pattern = _pattern(ids, [file for file in files if file != table])
+        pattern = _pattern(ids, folder, [file for file in files if file != table])
         if pattern:
             return Survey(folder, "timeseries", {}, table, series=pattern)
-    for file in files:
-        if not tables and _has_ids(file, ".csv", ","):
-            msg = f"{file}: a table of participants must be separated by tabs. Save it as .tsv."
-            raise DatasetError(msg)
     return None
 
 
-def _has_ids(path: Path, ending: str, separator: str) -> bool:
+def _has_ids(path: Path) -> bool:
     """Whether a file is a table of participants, by its first line."""
-    if path.suffix != ending:
-        return False
+    return path.suffix in SEPARATORS and ID in _first_line(path, SEPARATORS[path.suffix])
+
+
+def _first_line(path: str | Path, separator: str) -> list[str]:
+    """Cells of the first line of a table."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        return ID in [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
+        return [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
 
 
-def _pattern(ids: pd.Series, files: Sequence[Path]) -> str | None:
-    """Find ``source.series``: the pattern of names that most ids fit, or an archive with them."""
-    bare = {own.removeprefix("sub-") for own in ids}
-    names = sorted({f"sub-{name}" for name in bare} | bare | {*ids}, key=len, reverse=True)
-    any_name = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, names))})(?![A-Za-z0-9])")
+def _pattern(ids: pd.Series, folder: Path, files: Sequence[Path]) -> str | None:
+    """Find ``source.series``: the pattern of paths that most ids fit, or an archive with them."""
+    spelled = {name: own for own in ids for name in _spellings(own)}
+    any_name = _anywhere(spelled)
     patterns: Counter[str] = Counter()
-    for file in files:
-        pattern, found = any_name.subn(PLACEHOLDER, file.name, count=1)
-        if found and file.suffix != ARCHIVE:
-            patterns[str(file.with_name(pattern))] += 1
+    for file in (file for file in files if file.suffix != ARCHIVE):
+        path = file.relative_to(folder)
+        found = any_name.search(path.name)
+        # Files with the same name in every subject's folder.
+        whole = next((part for part in path.parts if part in spelled), None)
+        if found or whole:
+            own = spelled[found[0] if found else str(whole)]
+            patterns[str(folder / _with_placeholder(path, own))] += 1
     if patterns:
         return patterns.most_common(1)[0][0]
     for file in files:
         if file.suffix == ARCHIVE:
             with np.load(file) as archive:
-                if {*names} & {*archive.files}:
+                if spelled.keys() & {*archive.files}:
                     return str(file)
     return None
+
+
+def _with_placeholder(path: Path, own: str) -> Path:
+    """Put the placeholder for a subject into a path, once in every folder and in the name."""
+    name = _anywhere(_spellings(own))
+    texts = [found[0] for part in path.parts if (found := name.search(part))]
+    # What all have in common: as in the table, or without sub-.
+    common = own if all(own in text for text in texts) else own.removeprefix("sub-")
+    return Path(*(
+        name.sub(lambda found: found[0].replace(common, PLACEHOLDER), part, count=1)
+        for part in path.parts
+    ))  # fmt: skip
+
+
+def _spellings(own: str) -> list[str]:
+    """Names of a subject in paths, by its id in the table."""
+    bare = own.removeprefix("sub-")
+    return [f"sub-{bare}", bare]
+
+
+def _anywhere(names: Iterable[str]) -> re.Pattern[str]:
+    """Find one of ``names`` that is no part of a longer word, the longest if several begin."""
+    longest = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, longest))})(?![A-Za-z0-9])")
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from notears_pfl.errors import ConfigError
 from notears_pfl.io.rulelog import SHOWN
@@ -17,6 +18,15 @@ DEFAULTS = Path("config/config.yaml")
 REPORT = Path("results/report/index.html")
 # Atlases with a configuration in config/atlases.
 READY_ATLASES = ("AAL3", "Schaefer100", "Schaefer200", "Schaefer400", "Power264")
+# Options of Snakemake with which it makes nothing, or not all (as it calls them once read).
+PARTIAL = (
+    "dryrun", "touch", "until", "omit_from", "batch", "lint", "list_rules", "list_target_rules",
+    "summary", "detailed_summary", "dag", "rulegraph", "filegraph", "d3dag", "unlock",
+    "cleanup_metadata", "cleanup_shadow", "conda_cleanup_envs", "conda_create_envs_only",
+    "list_conda_envs", "container_cleanup_images", "list_changes", "list_input_changes",
+    "list_params_changes", "list_untracked", "delete_all_output", "delete_temp_output",
+    "containerize", "generate_unit_tests", "print_compilation", "archive", "report",
+)  # fmt: skip
 # Exit code of a command that was called with wrong options.
 USAGE = 2
 
@@ -42,7 +52,7 @@ def require_workflow() -> None:
 
 def run_snakemake(arguments: Sequence[str]) -> int:
     """Run Snakemake in this process, with a line per stage; return its exit code."""
-    from snakemake.cli import args_to_api, parse_args
+    from snakemake.cli import args_to_api
     from snakemake.exceptions import print_exception
     from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
@@ -50,16 +60,14 @@ def run_snakemake(arguments: Sequence[str]) -> int:
 
     # Snakemake finds plugins that are distributions of their own; others are registered.
     LoggerPluginRegistry().register_plugin("stages", logger)
-    profile = ["--workflow-profile", str(ROOT / "profiles/default")]
-    command = ["--snakefile", str(SNAKEFILE), *profile, "--logger", "stages", *arguments]
+    command = ["--snakefile", str(SNAKEFILE), "--logger", "stages", *arguments]
     # The rules look there for options that force jobs.
     sys.argv = ["snakemake", *command]
     os.environ[SHOWN] = "1"
     told = io.StringIO()
     try:
-        # It names its profile even if nothing is wrong.
         with contextlib.redirect_stderr(told):
-            parser, options = parse_args(command)
+            parser, options = _parsed(command)
     except SystemExit:
         sys.stderr.write(told.getvalue())
         return USAGE
@@ -68,6 +76,25 @@ def run_snakemake(arguments: Sequence[str]) -> int:
     except Exception as error:
         print_exception(error)
         return 1
+
+
+def targets_of(arguments: Sequence[str]) -> set[str]:
+    """Targets that Snakemake makes with these options; none if it makes nothing, or not all."""
+    # It names its profile even if nothing is wrong.
+    with contextlib.redirect_stderr(io.StringIO()):
+        _, options = _parsed(arguments)
+    if any(getattr(options, name, None) for name in PARTIAL):
+        return set()
+    return {*options.targets} or {"all"}
+
+
+def _parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
+    """Snakemake's parser and what it makes of the options, with the profile of the workflow."""
+    from snakemake.cli import parse_args
+
+    profile = ["--workflow-profile", str(ROOT / "profiles/default")]
+    parser, options = parse_args([*profile, *arguments])
+    return parser, options
 
 
 def config_option(config: Path) -> list[str]:

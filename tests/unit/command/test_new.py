@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 from tests.tiny_images import tiny_bold, tiny_t1w
+from tests.unit.study.derived_trees import write_giga_run, write_xcpd_run
 from tests.workflow.srpbs_release import ACQUISITIONS, tiny_release
 
 from notears_pfl.command.new import new_study
@@ -87,6 +88,50 @@ def numbered_files(folder):
         (folder / f"rois/Pitt_{who}_rois_aal.1D").write_text("1 2 3\n")
 
 
+def subject_folders(folder):
+    """Write series of one session in a folder of every subject, whose name is also a session's."""
+    write_people(folder, [(f"0{i}", s, g) for i, (_, s, g) in enumerate(PEOPLE)])
+    for i in range(len(PEOPLE)):
+        place = folder / f"sub-0{i}/ses-01"
+        place.mkdir(parents=True)
+        (place / f"sub-0{i}_ses-01_signals.1D").write_text("1 2 3\n")
+
+
+def commas(folder):
+    """Write series and a table of participants that are separated by commas."""
+    write_people(folder, PEOPLE)
+    table = pd.read_csv(folder / "participants.tsv", sep="\t")
+    table.to_csv(folder / "people.csv", index=False)
+    (folder / "participants.tsv").unlink()
+    for who, *_ in PEOPLE:
+        (folder / f"sub-{who}.csv").write_text("A,B\n1,2\n")
+
+
+def same_names(folder):
+    """Write files that only the folder tells apart, by ids without sub-."""
+    write_people(folder, PEOPLE)
+    for who, *_ in PEOPLE:
+        (folder / who).mkdir()
+        (folder / who / "rois.1D").write_text("1 2 3\n")
+
+
+def of_xcpd(folder):
+    """Write XCP-D's output with two atlases, a cleaned image, and a third group."""
+    write_people(folder.parent, [*PEOPLE, ("COIbip1", "COI", "bip. II")])
+    for who in (*(who for who, *_ in PEOPLE), "COIbip1"):
+        for atlas in ("atlas-4S156Parcels", "atlas-Glasser"):
+            series = pd.DataFrame(np.zeros((3, 2)), columns=["LH_Vis_1", "LH_Vis_2"])
+            write_xcpd_run(folder, who, "task-rest", series, np.zeros(3), np.zeros(3), atlas)
+        stem = folder / f"sub-{who}/func/sub-{who}_task-rest"
+        nib.save(tiny_bold(), f"{stem}_space-{SPACE}_desc-denoised_bold.nii.gz")
+
+
+def of_giga(folder):
+    write_people(folder, PEOPLE)
+    for who, *_ in PEOPLE:
+        write_giga_run(folder, who, "task-rest", np.zeros((3, 2)))
+
+
 # Folder to name, number of subjects, and what the plan of the study must have.
 TREES = {
     raw: (".", "bids", 8, ["depr", "control"], ["COI", "HUH"]),
@@ -95,6 +140,11 @@ TREES = {
     release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
     archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+    of_xcpd: ("xcp_d", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    of_giga: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    subject_folders: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    commas: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
+    same_names: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
 }
 
 
@@ -109,9 +159,10 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("tree", TREES, ids=lambda tree: tree.__name__)
 def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here, tmp_path, capsys):
     folder, kind, n_subjects, groups, sites = TREES[tree]
-    tree(tmp_path / "data")
+    data = tmp_path / "data" / folder
+    tree(data if tree is of_xcpd else tmp_path / "data")
 
-    code = new_study(tmp_path / "data" / folder, here / "config/mine.yaml", None)
+    code = new_study(data, here / "config/mine.yaml", None)
 
     assert code == 0, capsys.readouterr().out
     plan = plan_of(here / "config/mine.yaml")
@@ -120,6 +171,51 @@ def test_the_settings_for_every_kind_of_data_are_a_study_that_can_run(tree, here
     told = capsys.readouterr().out
     assert f"{n_subjects} subjects at 2 sites" in told
     assert "notears-pfl study run" in told
+
+
+def test_series_of_other_programs_are_read_by_their_layout(here, tmp_path, capsys):
+    of_xcpd(tmp_path / "data/xcp_d")
+    of_giga(tmp_path / "giga")
+
+    new_study(tmp_path / "data/xcp_d", here / "config/xcpd.yaml", None)
+    new_study(tmp_path / "giga", here / "config/giga.yaml", None)
+
+    told = capsys.readouterr().out
+    assert "xcp_d: series of XCP-D, table of 9 subjects" in told
+    assert "differ (files): atlas-4S156Parcels 9, atlas-Glasser 9" in told
+    assert "giga: series of giga_connectome, table of 8 subjects" in told
+    xcpd, giga = (yaml.safe_load((here / f"config/{n}.yaml").read_text()) for n in ("xcpd", "giga"))
+    assert xcpd["source"] == {
+        "kind": "timeseries", "layout": "xcpd", "dataset": str(tmp_path / "data/xcp_d"),
+        "participants": str(tmp_path / "data/participants.tsv"), "site_column": "centre",
+        "group_column": "dx", "group_values": {"bip. II": "other"},
+        "bold": {"atlas": "4S156Parcels"}, "on_problem": "stop",
+    }  # fmt: skip
+    assert giga["source"]["layout"] == "giga_connectome"
+    assert "bold" not in giga["source"]
+    assert "preproc" not in giga
+
+
+def test_images_of_another_program_alone_are_no_raw_data(tmp_path):
+    of_xcpd(tmp_path / "xcp_d")
+    for table in (tmp_path / "xcp_d").rglob("*_timeseries.tsv"):
+        table.unlink()
+
+    with pytest.raises(DatasetError, match=r"no data that the workflow reads: .*XCP-D"):
+        survey(tmp_path / "xcp_d")
+
+
+def test_the_subject_is_written_as_in_the_table_where_its_files_allow(here, tmp_path):
+    for name, write in (("plain", numbered_files), ("folders", subject_folders)):
+        write(tmp_path / name)
+
+    series = {name: survey(tmp_path / name).series for name in ("plain", "folders")}
+
+    stem = "{participant_id}"
+    assert series == {
+        "plain": f"{tmp_path}/plain/rois/Pitt_{stem}_rois_aal.1D",
+        "folders": f"{tmp_path}/folders/{stem}/ses-01/{stem}_ses-01_signals.1D",
+    }
 
 
 def test_only_what_differs_is_written_and_explained(here, tmp_path):
@@ -153,7 +249,9 @@ def test_what_is_there_is_said(here, tmp_path, capsys):
     assert "groups (column dx): control 4, depr 4" in told
     assert "tasks (subjects): rest 8" in told
     assert "repetition times (images): 2.5 s 9" in told
-    assert "subjects with several runs: 1;" in told
+    # As it is with source.runs: all, the default.
+    assert "subjects with several runs: 1; all of them are used and joined, unless" in told
+    assert merged_settings(here / "config/mine.yaml")["source"].get("runs", "all") == "all"
 
 
 def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here, tmp_path):
@@ -167,6 +265,25 @@ def test_other_tasks_other_groups_and_missing_slice_times_are_provided_for(here,
     assert settings["source"]["bold"] == {"task": "restEyesOpen"}
     assert settings["source"]["group_values"] == {"bip. II": "other"}
     assert settings["preproc"] == {"slice_timing": False}
+    assert len(plan_of(here / "config/mine.yaml").subjects) == 8
+
+
+def test_groups_of_series_whose_names_have_blanks_are_mapped(here, tmp_path):
+    groups = {"depr": "Major Depression", "control": "Healthy Control"}
+    rows = [(who, site, groups[g]) for who, site, g in PEOPLE] + [("COIbip1", "COI", "bip. II")]
+    write_people(tmp_path / "data", rows)
+    for who, *_ in rows:
+        (tmp_path / f"data/sub-{who}.1D").write_text("1 2 3\n")
+
+    code = new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    settings = yaml.safe_load((here / "config/mine.yaml").read_text())
+    assert code == 0
+    assert settings["groups"] == {"patients": "MajorDepression", "controls": "HealthyControl"}
+    assert settings["source"]["group_values"] == {
+        "Major Depression": "MajorDepression", "Healthy Control": "HealthyControl",
+        "bip. II": "other",
+    }  # fmt: skip
     assert len(plan_of(here / "config/mine.yaml").subjects) == 8
 
 
@@ -222,11 +339,3 @@ def test_data_without_a_table_of_participants_are_refused_with_the_next_step(tmp
     with pytest.raises(DatasetError, match=r"no participants\.tsv says who .* --participants"):
         survey(tmp_path / "a/b/data")
     assert len(survey(tmp_path / "a/b/data", tmp_path / "people.tsv").table) == 8
-
-
-def test_a_table_separated_by_commas_is_named(tmp_path):
-    (tmp_path / "people.csv").write_text("participant_id,site,group\n1,A,HC\n")
-    (tmp_path / "1.1D").write_text("1 2\n")
-
-    with pytest.raises(DatasetError, match=r"people\.csv: .* separated by tabs"):
-        survey(tmp_path)

@@ -119,6 +119,35 @@ def test_a_failed_subject_is_named_once_with_its_reason_when_its_batch_is_done(
     assert said == ["Preprocessing: sub-02 failed and is left out: no brain."]
 
 
+def test_a_failed_run_is_named_and_does_not_hide_that_its_subject_fails_later(run, tmp_path):
+    stem = f"{tmp_path}/sub-01"
+    of_run = f"{stem}_task-rest_run-2_seg-AAL116_desc-raw_timeseries.json"
+    of_subject = f"{stem}_seg-AAL116_desc-clean_timeseries.json"
+    progress, lines = run({"functional": 2}, is_terminal=False)
+    for job, (path, reason) in enumerate([(of_run, "no volumes."), (of_subject, "run-1 is flat.")]):
+        with open(path, "w") as file:
+            json.dump({"status": "failed", "reason": reason}, file)
+        progress.start(job, "functional", 0.0, [path], [])
+        progress.finish(job, 1.0)
+
+    assert [line for line in lines() if "sub-" in line] == [
+        "Preprocessing: sub-01 task-rest_run-2 failed and is left out: no volumes.",
+        "Preprocessing: sub-01 failed and is left out: run-1 is flat.",
+    ]
+
+
+def test_the_runs_of_a_failed_subject_are_not_named_again(run, tmp_path):
+    names = ["sub-01_desc-preproc_T1w", "sub-01_task-rest_run-2_seg-AAL116_desc-raw_timeseries"]
+    progress, lines = run({"anatomical": 2}, is_terminal=False)
+    for job, name in enumerate(names):
+        (tmp_path / f"{name}.json").write_text('{"status": "failed", "reason": "no brain."}')
+        progress.start(job, "anatomical", 0.0, [str(tmp_path / f"{name}.json")], [])
+        progress.finish(job, 1.0)
+
+    said = [line for line in lines() if "sub-" in line]
+    assert said == ["Preprocessing: sub-01 failed and is left out: no brain."]
+
+
 def test_warnings_of_ours_are_shown_once_and_those_of_others_stay_in_the_log(run, tmp_path):
     log = tmp_path / "fit.log"
     log.write_text(

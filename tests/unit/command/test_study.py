@@ -1,0 +1,84 @@
+"""What ``study run`` says in the end, and ``study check`` of a study without networks."""
+
+import shutil
+
+import pytest
+from tests.unit.command.test_new import PEOPLE, write_raw
+
+from notears_pfl.cli import main
+from notears_pfl.command import study
+from notears_pfl.command.study import COHORT, run_study
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, targets_of
+
+
+@pytest.fixture
+def finished(tmp_path, monkeypatch):
+    """Give a folder with the results of an earlier run; Snakemake does what a test says."""
+    monkeypatch.chdir(tmp_path)
+    for path in (DEFAULTS, COHORT, REPORT):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("participant_id\tincluded\nsub-01\tTrue\n")
+    given = []
+    monkeypatch.setattr(study, "run_snakemake", lambda options: given.append(options) or 0)
+    return given
+
+
+@pytest.mark.parametrize(
+    "further", [["-n"], ["preprocessing"], ["simulation", "--use-conda"], ["--unlock"]]
+)
+def test_a_run_that_is_not_the_study_says_nothing_of_earlier_results(finished, capsys, further):
+    assert run_study(DEFAULTS, "1", further) == 0
+
+    assert capsys.readouterr().out == ""
+    assert finished[0][-len(further) :] == further
+
+
+@pytest.mark.parametrize("further", [[], ["--use-conda"], ["all", "--keep-going"]])
+def test_a_run_of_the_study_ends_with_its_subjects_and_its_report(finished, capsys, further):
+    run_study(DEFAULTS, "1", further)
+
+    told = capsys.readouterr().out
+    assert "1 of 1 subjects are in the networks." in told
+    assert f"{REPORT} (open it in a browser)" in told
+
+
+def test_of_one_target_only_what_was_made_is_told(finished, capsys, monkeypatch):
+    def remake(_):
+        COHORT.write_text("participant_id\tincluded\nsub-01\tTrue\nsub-02\tFalse\n")
+        return 0
+
+    COHORT.unlink()
+    monkeypatch.setattr(study, "run_snakemake", remake)
+    run_study(DEFAULTS, "1", ["results/networks/README.tsv"])
+
+    told = capsys.readouterr().out
+    assert told == f"1 of 2 subjects are in the networks. The others and the reasons: {COHORT}\n"
+
+
+def test_options_that_make_nothing_have_no_targets():
+    assert targets_of(["--cores", "1"]) == {"all"}
+    assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}
+    assert targets_of(["--cores", "1", "--summary"]) == set()
+
+
+def test_a_study_with_one_group_is_checked_for_preprocessing_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_raw(tmp_path / "data", [person for person in PEOPLE if person[2] == "control"])
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    columns = "site_column: centre, group_column: dx"
+    (tmp_path / "mine.yaml").write_text(
+        f"source: {{kind: bids, dataset: {tmp_path}/data, {columns}}}\n"
+        "groups: {patients: depr, controls: control}\n"
+    )
+    given = []
+    monkeypatch.setattr(study, "run_snakemake", lambda options: given.append(options) or 0)
+
+    assert main(["study", "check", "mine.yaml"]) == 1
+    assert "no site has both groups" in (told := capsys.readouterr().out)
+    assert "To check it for that: notears-pfl study check mine.yaml --preprocessing" in told
+
+    assert main(["study", "check", "mine.yaml", "--preprocessing"]) == 0
+    told = capsys.readouterr().out
+    assert "4 subjects at 2 sites (source.kind: bids):\n  COI: 0 depr, 2 control\n" in told
+    assert told.endswith("To run it: notears-pfl study run mine.yaml -- preprocessing\n")
+    assert [options[-1] for options in given] == ["preprocessing"]
