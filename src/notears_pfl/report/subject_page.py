@@ -149,6 +149,8 @@ def _parts(
             "Estimated head motion; framewise displacement after Power, with volumes above 0.5 mm "
             "marked; DVARS within the brain."
             + (" Grey: volumes censored by scrubbing." if record.censored else ""),
+            "Peaks of displacement and DVARS at the same time are motion in the signal; quiet "
+            "traces do not show that the signal is free of it.",
         )
         if record.motion is not None and record.confounds is not None
         else NOT_PROCESSED
@@ -166,6 +168,8 @@ def _parts(
         f"Carpet plots of {name}, {' and '.join(stages)}: one row per region, grey by signal",
         "Each row is the standardised signal of a region; cleaning should remove stripes across "
         "all rows. Blank rows: too few voxels in the field of view.",
+        "Stripes that are left after cleaning point to motion, breathing or the scanner; their "
+        "absence does not show that the signal is neural.",
     )
     parts["Spectrum"] = _picture(
         spectrum_figure(
@@ -176,6 +180,8 @@ def _parts(
         f"Power spectrum of {name}, {' and '.join(stages)}",
         f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."
         + ("" if "repetition_time" in record.report else " TR unknown: frequency per volume."),
+        "A narrow peak points to breathing, the heart or the scanner; a smooth spectrum does not "
+        "show that the signal is neural.",
     )
     coverage = record.report.get("coverage")
     parts["Coverage"] = (
@@ -185,6 +191,8 @@ def _parts(
             ),
             f"Share of each region of {name} inside the field of view",
             "Share of the voxels of each region in the field of view; regions below 0.8 are named.",
+            "A region of low coverage is the mean of what is left of it; full coverage does not "
+            "show that its signal is good.",
         )
         if coverage
         else NOT_PROCESSED
@@ -203,6 +211,8 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
                 f"{shown.image} of {record.row['participant_id']} with outlines",
                 f"The {shown.image}; outlines of {shown.outlines}. {shown.right} The subject's "
                 "left is on the left. Positions in mm.",
+                "Where outlines are off in several slices, region series mix tissues or regions; a "
+                "small gap in a single slice does not matter.",
                 QUALITY,
             )
             if kind in record.slices
@@ -211,8 +221,10 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
     return parts
 
 
-def _picture(figure: Figure, alt: str, caption: str, quality: int | None = None) -> Picture:
-    return embed_image(draw_image(figure), "", Caption(alt, caption), quality)
+def _picture(
+    figure: Figure, alt: str, caption: str, conclude: str, quality: int | None = None
+) -> Picture:
+    return embed_image(draw_image(figure), "", Caption(alt, caption, conclude), quality)
 
 
 def _figure(height: float, left: float, bottom: float, top: float, gap: float = 0.0) -> Figure:

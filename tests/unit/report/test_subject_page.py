@@ -44,7 +44,7 @@ def test_brain_bold_and_template_are_shown_first_and_in_this_order(rng):
     titles = ("Brain mask", "Registration of BOLD to T1w", "Registration of T1w to MNI", "Carpet")
     places = [page.index(f"<h2>{title}</h2>") for title in titles]
     assert places == sorted(places)
-    assert page.count("data:image/webp") == 5
+    assert page.count("data:image/webp") == page.count('class="conclude"') == 5
 
 
 def test_the_page_of_a_failed_subject_shows_the_pictures_of_the_steps_before(tmp_path):
