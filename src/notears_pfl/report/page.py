@@ -36,7 +36,7 @@ def embed_image(
     width, height = image.size
     coded = io.BytesIO()
     lossless = quality is None
-    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 0, method=1)
+    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 0, method=2)
     source = "data:image/webp;base64," + base64.b64encode(coded.getvalue()).decode("ascii")
     return Picture(name, caption, source, width, height)
 
