@@ -38,8 +38,9 @@ CAPTIONS = {
         "Share of draws in which a connection is found, {patients} minus {controls}, by method, "
         "with Newcombe's interval. Draws share subjects: trust the permutation test, not the "
         "interval.",
-        "The groups differ in a connection where q of the permutation test (in the table) is small, "
-        "not wherever p is bold; a method that finds more differences is not for that reason better.",
+        "The groups differ in a connection where q of the permutation test (in the table) is "
+        "small, not wherever p is bold; a method that finds more differences is not for that "
+        "reason better.",
     ),
 }
 
