@@ -42,7 +42,9 @@ def report_captions() -> dict[str, str]:
     """Text of every caption file by its name, which is the caption's key."""
     captions = {name: caption for source in SOURCES for name, caption in source.CAPTIONS.items()}
     return {
-        f"{name}.rst": _wrapped(caption.filled(**WORDS).text) for name, caption in captions.items()
+        f"{name}.rst": _wrapped(f"{filled.text} {filled.conclude}".rstrip())
+        for name, caption in captions.items()
+        for filled in (caption.filled(**WORDS),)
     }
 
 

@@ -275,7 +275,14 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     """One subject's T1w image and another's run are unusual in all that is judged."""
     told = {
         "COIHC001": T1W_WORDS,
-        "COIHC002": [*T1W_WORDS, "motion did not", "T1w did not conv", "0.55 of", "0.44 of", "steady state"],
+        "COIHC002": [
+            *T1W_WORDS,
+            "motion did not",
+            "T1w did not conv",
+            "0.55 of",
+            "0.44 of",
+            "steady state",
+        ],
     }
     for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
         path = preprocessed.path / "results" / name.format(subject)

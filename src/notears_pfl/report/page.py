@@ -1,6 +1,7 @@
 """Write a page of HTML that needs no other file: templates, style, scripts and embedded figures."""
 
 import base64
+import gzip
 import io
 from collections.abc import Sequence
 from functools import cache
@@ -35,7 +36,7 @@ def embed_image(
     width, height = image.size
     coded = io.BytesIO()
     lossless = quality is None
-    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 0, method=1)
+    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 0, method=2)
     source = "data:image/webp;base64," + base64.b64encode(coded.getvalue()).decode("ascii")
     return Picture(name, caption, source, width, height)
 
@@ -50,7 +51,7 @@ def index_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         title=title,
         subtitle=subtitle,
         sections=sections,
-        library_script=base64.b64encode(script).decode("ascii"),
+        library_script=base64.b64encode(gzip.compress(script, mtime=0)).decode("ascii"),
         library_style=include_raw(library / "dt_bundle.css"),
     )
 

@@ -1,6 +1,6 @@
 """The parts of a page: sections, figures with their captions, and tables of formatted cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,16 +38,19 @@ class Section:
 class Caption:
     """Alternative text and caption of a figure, with placeholders for a study's own words.
 
+    ``conclude`` says in one sentence what to conclude from the figure, and what not.
     The page fills the placeholders from the study's results. Snakemake's captions in
     ``workflow/report`` are generated from the same text (``tools/report_captions.py``).
     """
 
     alt: str
     text: str
+    conclude: str = ""
 
     def filled(self, **words: Any) -> "Caption":
         """Replace the placeholders."""
-        return Caption(self.alt.format(**words), self.text.format(**words))
+        texts = (self.alt, self.text, self.conclude)
+        return Caption(*(text.format(**words) for text in texts))
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,14 @@ class SetAside:
 
 @dataclass(frozen=True)
 class Column:
-    """Title of a column, and whether it holds numbers (aligned right)."""
+    """Title of a column, and whether it holds numbers (aligned right).
+
+    The page shows ``extra`` columns only when asked to, and in print.
+    """
 
     title: str
     numeric: bool = False
+    extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,18 +130,27 @@ class PageTable:
     interactive: bool = False
     filters: Sequence[str] = ()
 
+    @property
+    def n_extra(self) -> int:
+        """Number of columns that are shown only when asked for."""
+        return sum(column.extra for column in self.columns)
+
 
 def page_table(
     name: str, caption: str, frame: pd.DataFrame, titles: Mapping[str, str],
     formats: Mapping[str, str] | None = None, interactive: bool = False,
+    extra: Collection[str] = (),
 ) -> PageTable:  # fmt: skip
-    """Show the columns of ``frame`` that have a title, numbers by their format (``".2f"``)."""
+    """Show the columns of ``frame`` that have a title, numbers by their format (``".2f"``).
+
+    The ``extra`` ones are shown only when asked for.
+    """
     shown = [column for column in titles if column in frame]
     formats = formats or {}
     return PageTable(
         name,
         caption,
-        [Column(titles[c], pd.api.types.is_numeric_dtype(frame[c])) for c in shown],
+        [Column(titles[c], pd.api.types.is_numeric_dtype(frame[c]), c in extra) for c in shown],
         [
             [cell(value, formats.get(c, "")) for c, value in zip(shown, row, strict=True)]
             for row in frame[shown].itertuples(index=False, name=None)

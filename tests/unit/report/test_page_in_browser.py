@@ -99,6 +99,49 @@ def test_search_and_filter_narrow_the_table_of_subjects(page):
     page.get_by_label("Show only: status").select_option("")
 
 
+def test_no_table_is_cut_at_the_right_edge(page):
+    cut = page.evaluate(
+        """[...document.querySelectorAll("main table")]
+        .filter((table) => table.offsetWidth > table.parentElement.clientWidth)
+        .map((table) => table.id)"""
+    )
+
+    assert cut == []
+
+
+def test_columns_behind_the_toggle_are_shown_when_it_is_pressed_and_can_be_scrolled_to(page):
+    button = page.get_by_role("button", name="Show all 14 columns")
+    hidden = page.locator("#table-subjects thead th", has_text="DVARS")
+    expect(hidden).not_to_be_visible()
+
+    button.click()
+
+    expect(hidden).to_be_visible()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    scrolling = page.locator("#quality .dt-layout-table > .dt-layout-cell")
+    assert scrolling.evaluate("(cell) => getComputedStyle(cell).overflowX") == "auto"
+    button.click()
+    expect(hidden).not_to_be_visible()
+
+
+def test_the_menu_stays_when_the_page_is_scrolled(page):
+    page.locator("#provenance").scroll_into_view_if_needed()
+
+    menu = page.locator("nav ul").bounding_box()
+
+    page.evaluate("scrollTo(0, 0)")
+    assert menu["y"] == 0
+
+
+def test_under_every_figure_a_sentence_says_what_to_conclude(page):
+    figures = page.locator("main figure:not(.thumbnails figure)")
+
+    sentences = figures.locator(".conclude").all_text_contents()
+
+    assert len(sentences) == figures.count() > 10
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in sentences)
+
+
 def test_a_pressed_connection_shows_its_sites_weights_and_flags(page):
     first = page.locator("#table-edges tbody tr button").first
     name = first.inner_text()
@@ -185,6 +228,21 @@ def test_a_phone_scrolls_down_and_never_sideways(chromium, page_file):
 def test_a_printed_page_shows_every_connection(page):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     rows = page.locator("#table-edges tbody tr").count()
+    folded = page.locator("details:has(table):not([open])").count()
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
 
     assert rows == 27
+    assert folded == 0
+    assert page.locator("details:has(table):not([open])").count() == 1
+
+
+def test_a_printed_page_has_all_columns_and_neither_menu_nor_buttons(page):
+    page.emulate_media(media="print")
+
+    visible = [
+        page.locator(what).first.is_visible()
+        for what in ("nav", "button", ".dt-search", "#table-subjects th.extra", ".print-only")
+    ]
+
+    page.emulate_media(media="screen")
+    assert visible == [False, False, False, True, True]

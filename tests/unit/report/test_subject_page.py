@@ -4,20 +4,21 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from notears_pfl.io.arrays import write_arrays
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import write_table
-from notears_pfl.report.subject_page import (
-    SubjectRecord,
-    carpet_figure,
+from notears_pfl.report.subject_drawing import (
+    carpet_values,
+    coverage_figure,
+    mean_spectrum,
     movement_figure,
-    read_subject,
-    spectrum_figure,
-    subject_page,
 )
+from notears_pfl.report.subject_page import SubjectRecord, read_subject, subject_page
+from notears_pfl.runs import RUN
 
-from .toy import toy_cohort, toy_rois, toy_slices, write_toy_slices
+from .toy import toy_cohort, toy_rois, toy_slices, words, write_toy_slices
 
 SETTINGS = {"band_hz": None, "min_coverage": 0.5}
 
@@ -47,7 +48,7 @@ def test_brain_bold_and_template_are_shown_first_and_in_this_order(rng):
     titles = ("Brain mask", "Registration of BOLD to T1w", "Registration of T1w to MNI", "Carpet")
     places = [page.index(f"<h2>{title}</h2>") for title in titles]
     assert places == sorted(places)
-    assert page.count("data:image/webp") == 5
+    assert page.count("data:image/webp") == page.count('class="conclude"') == 5
 
 
 def test_the_page_of_a_failed_subject_shows_the_pictures_of_the_steps_before(tmp_path):
@@ -74,30 +75,32 @@ def test_the_page_of_a_subject_that_failed_at_once_has_no_figures(tmp_path):
     assert "Processing failed; no figures are available." in page
 
 
-def test_censored_volumes_are_gaps_in_time_and_marked(rng):
+@pytest.fixture
+def moved(rng):
+    """Give head motion and confounds of forty volumes."""
+    names = [f"{kind}_{axis}" for kind in ("trans", "rot") for axis in "xyz"]
+    motion = pd.DataFrame(rng.normal(size=(40, 6)), columns=names)
+    return motion, pd.DataFrame(rng.random((40, 2)), columns=["fd_power_mm", "dvars_percent"])
+
+
+def test_censored_volumes_are_gaps_in_time_and_marked(rng, moved):
     rois = toy_rois().iloc[:4]
     censored = [0, 7, 8]
     kept = [volume for volume in range(40) if volume not in censored]
     clean = pd.DataFrame(rng.normal(size=(37, 4)), columns=rois.index)
-    motion = pd.DataFrame(
-        rng.normal(size=(40, 6)), columns=[f"{k}_{x}" for k in ("trans", "rot") for x in "xyz"]
-    )
-    confounds = pd.DataFrame(rng.random((40, 2)), columns=["fd_power_mm", "dvars_percent"])
     report = {"status": "ok", "repetition_time": 2.0, "censored_volumes": censored}
-    record = SubjectRecord(toy_cohort().iloc[0], report, clean, clean, motion, confounds)
+    record = SubjectRecord(toy_cohort().iloc[0], report, clean, clean, *moved)
 
     in_time = record.clean_in_time
 
     assert in_time.index.tolist() == list(range(40))
     assert in_time.isna().all(axis=1).to_numpy().nonzero()[0].tolist() == censored
     np.testing.assert_array_equal(in_time.loc[kept], clean)
-    carpet = carpet_figure({"after cleaning": in_time}, rois, 2.0).axes[1].images[0].get_array()
-    assert np.isnan(np.asarray(carpet, float)).all(axis=0).nonzero()[0].tolist() == censored
-    shown = np.ma.filled(carpet, np.nan)[:, kept]
-    np.testing.assert_allclose(shown.std(axis=1), 1)
-    (line,) = spectrum_figure({"after cleaning": in_time}, 2.0, None).axes[0].lines
-    assert np.isfinite(line.get_ydata()).all()
-    marked = [movement_figure(motion, confounds, 2.0, c) for c in (censored, [])]
+    carpet = carpet_values(in_time, rois.index)
+    assert np.isnan(carpet).all(axis=0).nonzero()[0].tolist() == censored
+    np.testing.assert_allclose(carpet[:, kept].std(axis=1), 1)
+    assert np.isfinite(mean_spectrum(in_time, 2.0)).all()
+    marked = [movement_figure(*moved, 2.0, c) for c in (censored, [])]
     assert [len(figure.axes[2].patches) for figure in marked] == [3, 0]
     assert "Grey: volumes censored by scrubbing." in subject_page(record, rois, SETTINGS, "")
 
@@ -139,3 +142,34 @@ def test_runs_that_were_left_out_move_no_volume_of_the_others(tmp_path, rng):
     assert len(record.raw) == len(record.motion) == len(record.clean_in_time) == 6
     assert record.clean_in_time.dropna().index.tolist() == kept
     assert record.slices["bold"]["volumes"] == 6
+
+
+def test_the_seams_of_runs_are_marked_where_a_run_follows_another(rng, moved):
+    rois = toy_rois().iloc[:4]
+    clean = pd.DataFrame(rng.normal(size=(38, 4)), columns=rois.index)
+    clean.insert(0, RUN, ["run-1"] * 18 + ["run-2"] * 20)
+    report = {"status": "ok", "censored_volumes": [3, 30]}
+    record = SubjectRecord(toy_cohort().iloc[0], report, None, clean, *moved)
+
+    page = subject_page(record, rois, SETTINGS, "")
+
+    # Volume 3, of the first run, is not in the series.
+    assert record.seams == [19]
+    assert page.count("where runs join") == 2
+    lines = movement_figure(*moved, 1.0, seams=record.seams).axes[0].lines
+    assert [list(line.get_xdata()) for line in lines if len(line.get_xdata()) == 2] == [[18.5] * 2]
+    assert "where runs join" not in subject_page(
+        SubjectRecord(record.row, report, None, clean.drop(columns=RUN), *moved), rois, SETTINGS, ""
+    )
+
+
+def test_regions_of_low_coverage_are_named():
+    coverage = pd.Series({"A": 1.0, "B": 0.7, "C": 0.95})
+
+    figure = coverage_figure(coverage, ["A", "B"], 0.5)
+
+    assert "B\n" in words(figure) + "\n"
+    ends = [
+        [path.vertices[1, 1] for path in lines.get_paths()] for lines in figure.axes[0].collections
+    ]
+    assert ends[:2] == [[1.0, 0.7], [0.95]]

@@ -33,6 +33,9 @@ CAPTIONS = {
         "where q ≤ 0.05; differences of up to evidence.smallest_difference have p = 1. Lower left: "
         "weights of discovery edges in validation subjects. Lower right: share of bootstraps that "
         "have an edge in its direction, among those that connect both regions.",
+        "Counts exceed chance where the line of the true labels lies beyond its histogram, and "
+        "connections differ between the groups where they are filled; open ones were shown neither "
+        "to differ nor to be equal.",
     ),
 }
 

@@ -41,11 +41,15 @@ CAPTIONS = {
         "Flow of subjects from the participants table to discovery and validation, by group",
         "Number of subjects at each step{n}, from the participants table to discovery and "
         "validation, by group and site, with the reasons for exclusion.",
+        "The networks describe the subjects of the discovery set; where a group or site lost many, "
+        "those who are left may not represent those who were recruited.",
     ),
     "cohort_motion": Caption(
         "Mean framewise displacement and share of high-motion volumes of each subject",
         "Head motion of each subject by site and group{n}. Solid lines: medians of the included "
         "subjects; dashed lines: limits of the study; crosses: excluded subjects.",
+        "If one group moves more than the other, differences between their networks may be due to "
+        "motion; equal medians do not rule that out.",
     ),
 }
 

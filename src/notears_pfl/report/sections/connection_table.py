@@ -48,13 +48,13 @@ def connection_table(
     """Show a row for each of ``edges``, as :func:`edge_records` gives them."""
     n = len(findings.sites)
     ends = [f"{end} {findings.class_of_regions}" for end in ("from", "to")]
-    columns = [Column("connection"), *map(Column, ends)]
+    columns = [Column("connection"), *(Column(end, extra=True) for end in ends)]
     for group in findings.groups:
         columns += [Column(f"{group}: sites", True), Column(f"{group}: mean weight", True)]
     columns += [Column("q of the difference", True)]
     columns += [Column("found"), Column("direction on the other scale"), Column("motion r", True)]
     if with_stability:
-        columns += [Column(f"{group}: draws", True) for group in findings.groups]
+        columns += [Column(f"{group}: draws", True, True) for group in findings.groups]
     rows = []
     for record in edges:
         row = [

@@ -23,6 +23,8 @@ CAPTIONS = {
         "sites: one small mark per site, the large one over all sites. Filled: subjects of the "
         "study; open: before matching, if they were matched. Dashed lines: ±0.2. Differences of "
         "more than 2 standard deviations are drawn at the margin.",
+        "A covariate beyond the dashed lines may explain a difference between the networks of the "
+        "groups; one within them is less likely to, but a covariate that is not shown may.",
     ),
 }
 

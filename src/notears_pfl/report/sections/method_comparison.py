@@ -38,6 +38,9 @@ CAPTIONS = {
         "Share of draws in which a connection is found, {patients} minus {controls}, by method, "
         "with Newcombe's interval. Draws share subjects: trust the permutation test, not the "
         "interval.",
+        "The groups differ in a connection where q of the permutation test (in the table) is "
+        "small, not wherever p is bold; a method that finds more differences is not for that "
+        "reason better.",
     ),
 }
 
@@ -75,7 +78,9 @@ def comparison_section(
     formats = {"difference": "+.2f", "p_permutation": ".3g", "q_permutation": ".3g", "p_z": ".2g"}
     n_draws = int(tests["n_draws"].max())
     caption = f"Connections found in draws of validation subjects (n = {n_draws} draws)"
-    table = page_table("proportions", caption, shown, titles, formats, interactive=True)
+    table = page_table(
+        "proportions", caption, shown, titles, formats, interactive=True, extra=("source", "p_z")
+    )
     notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
     picture = pictures.get("figure_proportions")
     return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})

@@ -18,6 +18,8 @@ CAPTIONS = {
         "Degrees of the regions of highest degree, {patients} against {controls}",
         "Out and in degrees, summed over {n_sites} sites{n}, of the regions of highest degree in "
         "{patients} or {controls}.",
+        "Regions with many edges are hubs of the estimated networks; the groups differ in a region "
+        "only where q in the tables below is small, not wherever the bars do.",
     ),
 }
 

@@ -39,11 +39,15 @@ CAPTIONS = {
         "Agreement with the phantom's true networks, estimated from its true ROI series and from "
         "its raw images. Points: one group at one site (one group, for connections of all sites); "
         "lines: means.",
+        "The scores say how well the workflow recovers networks like the phantom's; they do not "
+        "carry over to data with other noise, motion or networks, such as your own.",
     ),
     "figure_cohort": Caption(
         "The phantom: a T1w head, a BOLD image per site, true networks, head motion",
         "The phantom cohort: anatomy, one scan per site, true networks, and the effect of head "
         "motion on the signal.",
+        "This is what the workflow was given to recover; it is simulated and says nothing about "
+        "patients.",
     ),
 }
 

@@ -49,6 +49,8 @@ CAPTIONS = {
     "simulation": Caption(
         "Four metrics of all methods against: {experiment}",
         "Simulations: {experiment}. Points: means over runs; bars: smallest to largest run.",
+        "One method is better than another here where their bars do not overlap; their order may "
+        "differ in fMRI, whose volumes are not independent samples.",
     ),
 }
 # The paper's claims. Its NOTEARS-PFL has the chain penalty; the edge-wise penalty is ours.

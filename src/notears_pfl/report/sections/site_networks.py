@@ -33,6 +33,8 @@ CAPTIONS = {
         "Network of {whose}{n}. Arrows point from region to region and are thicker where the "
         "weight is larger. Connections between the hemispheres are drawn in the view from above "
         "only. The regions with the most arrows are named.",
+        "An arrow is a directed dependency between two regions in this group at this site; it is "
+        "neither a tract nor proof that one region drives the other.",
     ),
     "network_circle": Caption(
         "Arrows between regions on a circle, ordered by lobe or network, left hemisphere on the "
@@ -40,10 +42,14 @@ CAPTIONS = {
         "Network of {whose}{n}: regions by lobe or network, each hemisphere on its own side. Grey "
         "names: regions without a connection. Where there is no room for all names, those of the "
         "regions with the most arrows.",
+        "It shows which lobes or networks are connected; the number of arrows also depends on the "
+        "number of subjects, so do not compare it between sites.",
     ),
     "network_matrix": Caption(
         "Matrix of weights, from the row's region to the column's: {whose}",
         "Weights of the network of {whose}{n}, from the row's region to the column's.",
+        "Colour gives the sign and strength of each connection; an empty cell does not prove that "
+        "two regions are unconnected.",
     ),
     "overlap": Caption(
         "Connections found at all sites, {patients} left and {controls} right, on a circle by "
@@ -51,10 +57,14 @@ CAPTIONS = {
         "Connections found at all {n_sites} sites{n}, {patients} and {controls} side by side. "
         "Vermilion: in this group only, and different between groups (q ≤ 0.05); orange: in this "
         "group only, but no more different than chance allows; grey: in both groups.",
+        "Report vermilion connections as differences between {patients} and {controls}, and no "
+        "others: one that is in a single group only can be so by chance.",
     ),
     "site_specific": Caption(
         "Connections of {group} found at one site only, on a glass brain per site",
         "Connections of {group} found at exactly one of {n_sites} sites{n}.",
+        "These connections may reflect a site's scanner, its subjects or chance (Evidence gives "
+        "the number expected by chance); do not report them as a property of {group}.",
     ),
 }
 

@@ -51,11 +51,15 @@ IMAGE_FIGURES = (
     "template_agreement", "affine_volume", "smallest_jacobian", "bold_t1w_agreement",
     "brain_coverage",
 )  # fmt: skip
+# Measures whose columns are always shown; those of the others are shown when asked for.
+ALWAYS_SHOWN = ("n_volumes", "mean_fd_mm", "median_tsnr", "degrees_of_freedom")
 CAPTIONS = {
     "quality_limits": Caption(
         "Quality measures of each subject's images by site and group, with the limits",
         "Quality of the images, each subject a point. Solid lines: medians of the included "
         "subjects; dashed lines: limits of the study; crosses: excluded subjects.",
+        "Look at the pictures of subjects far from the others of their site; values within the "
+        "limits do not prove that every step succeeded.",
     ),
 }
 # Figures of cleaning, in the order of the table of degrees of freedom.
@@ -180,6 +184,10 @@ def _flags(findings: Findings, name: str) -> pd.Series:
 def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) -> PageTable:
     cohort = findings.cohort
     columns = [Column("participant"), Column("site"), Column("group"), Column("status")]
+    columns += [
+        Column(FIGURES[name][0], numeric=True, extra=name not in ALWAYS_SHOWN) for name in shown
+    ]
+    columns += [Column("flagged"), Column("cautions")]
     rows = []
     for place, (_, subject) in enumerate(cohort.iterrows()):
         name = subject["participant_id"]
@@ -194,10 +202,13 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
         for figure in shown:
             made = cell(subject[figure], FIGURES[figure][1])
             row.append(Cell(made.text, made.order, bool(flags[figure].iloc[place])))
+        flagged = [
+            FIGURES[figure][0].split(",")[0] for figure in shown if flags[figure].iloc[place]
+        ]
+        row.append(cell("; ".join(flagged) or None))
         cautions = findings.cautions_on(name)
         row.append(Cell(" ".join(cautions), flagged=True) if cautions else cell(None))
         rows.append(row)
-    columns += [Column(FIGURES[name][0], numeric=True) for name in shown] + [Column("cautions")]
     caption = f"Quality of every subject (n = {len(cohort)})"
     filters = ("site", "group", "status")
     return PageTable("subjects", caption, columns, rows, interactive=True, filters=filters)

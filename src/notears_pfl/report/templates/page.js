@@ -25,8 +25,10 @@ function filterControl(table, column, label) {
 async function makeTablesInteractive() {
   const tables = [...document.querySelectorAll("table.interactive")];
   if (!tables.length) return;
-  const code = byId("table-library").textContent;
-  const { default: DataTable } = await import(`data:text/javascript;base64,${code}`);
+  const packed = await fetch(`data:application/gzip;base64,${byId("table-library").textContent}`);
+  const code = await new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).text();
+  const module = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  const { default: DataTable } = await import(module);
   DataTable.ext.errMode = "throw";
   for (const table of tables) {
     const made = new DataTable(table, {
@@ -153,6 +155,27 @@ function followSections() {
   for (const section of document.querySelectorAll("main > section")) watcher.observe(section);
 }
 
+function chooseColumns() {
+  for (const button of document.querySelectorAll("button.columns")) {
+    button.addEventListener("click", () => {
+      const fewer = byId(button.dataset.table).classList.toggle("fewer");
+      button.setAttribute("aria-pressed", String(!fewer));
+    });
+  }
+}
+
+function unfoldForPrint() {
+  const folded = [...document.querySelectorAll("details")].filter((one) => one.querySelector("table"));
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = folded.filter((one) => !one.open);
+    for (const one of opened) one.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+  });
+}
+
 function copyButtons() {
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.addEventListener("click", async () => {
@@ -165,5 +188,7 @@ function copyButtons() {
 chooseNetwork();
 openConnections();
 followSections();
+chooseColumns();
+unfoldForPrint();
 copyButtons();
 makeTablesInteractive();

@@ -17,6 +17,21 @@ def test_quality_flags_values_beyond_a_limit_and_links_to_each_page(findings):
     assert table.rows[-1][3].text == "failed"
 
 
+def test_a_flag_in_a_column_that_is_not_shown_at_first_is_named_in_one_that_is():
+    findings = toy_findings()
+    findings.cohort["median_tsnr"] = 60.0
+    findings.cohort.loc[0, ["mean_fd_mm", "bold_t1w_agreement"]] = [0.9, 0.01]
+
+    table = quality_section(findings, {}).content["subjects"]
+
+    titles = [column.title for column in table.columns]
+    flagged = titles.index("flagged")
+    assert table.columns[titles.index("BOLD–T1w agreement")].extra
+    assert not table.columns[flagged].extra
+    assert table.rows[0][flagged].text == "mean FD; BOLD–T1w agreement"
+    assert table.rows[2][flagged].text == "–"
+
+
 def test_subjects_never_processed_have_no_page_to_link_to():
     findings = toy_findings()
     findings.cohort.loc[0, ["not_enrolled", "included"]] = ["no T1w image", False]
