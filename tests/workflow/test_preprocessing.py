@@ -283,7 +283,7 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
             "0.44 of",
             "steady state",
         ],
-    }
+    }  # fmt: skip
     for subject, (name, figures) in zip(told, UNUSUAL.items(), strict=True):
         path = preprocessed.path / "results" / name.format(subject)
         report = json.loads(path.read_text())
