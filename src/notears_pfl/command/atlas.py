@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from notears_pfl.command.workflow import READY_ATLASES
-from notears_pfl.errors import ConfigError
+from notears_pfl.errors import ConfigError, TableError
 from notears_pfl.io.images import read_volume, write_image
 from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.roi.ready import fetch_ready, power_spheres, table_of_regions
@@ -22,7 +24,7 @@ def write_atlas(name: str, folder: Path, image: Path | None, labels: Path | None
     else:
         if image is not None and labels is not None:
             path = image
-            known = read_table(labels).rename(columns={"index": "code"}).query("code > 0")
+            known = _labels(labels)
         else:
             path, known = fetch_ready(name)
         volume = read_volume(path)
@@ -35,3 +37,23 @@ def write_atlas(name: str, folder: Path, image: Path | None, labels: Path | None
     write_table(table, folder / f"{name}.tsv", index=False)
     print(f"{len(table)} regions: {folder / name}.nii.gz and .tsv")
     return 0
+
+
+def _labels(path: Path) -> pd.DataFrame:
+    """Codes and names of the user's regions, without the background."""
+    table = read_table(path)
+    missing = [column for column in ("index", "name") if column not in table]
+    if missing:
+        msg = (
+            f"{path}: a list of labels needs the columns index and name; {' and '.join(missing)} "
+            f"is missing, the table has {', '.join(map(str, table.columns))}. Rename its columns."
+        )
+        raise TableError(msg)
+    words = table["index"][pd.to_numeric(table["index"], errors="coerce").isna()]
+    if len(words):
+        msg = (
+            f"{path}: the column index must hold the numbers of the image's regions, found "
+            f"{words.iloc[0]!r}. Correct the column."
+        )
+        raise TableError(msg)
+    return table.rename(columns={"index": "code"}).query("code > 0")

@@ -95,9 +95,11 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     if not DEFAULTS.is_file():
         merged_settings(config)
     before = {path: _changed_at(path) for path in (COHORT, REPORT)}
-    code = run_snakemake([*config_option(config), "--cores", cores, *further])
+    # In one word: all by itself would be taken for the target by the rules.
+    options = [f"--cores={cores}", *further]
+    code = run_snakemake([*config_option(config), *options])
     if code == 0:
-        targets = targets_of(["--cores", cores, *further])
+        targets = targets_of(options)
         # Not what an earlier run has left, unless this one has found it up to date.
         of_run = [
             path

@@ -157,8 +157,9 @@ def _layout(folder: Path) -> Survey | None:
     every = [table for own in tables.values() for table in own]
     if not every:
         return None
+    names = _first_line(every[0].path, SEPARATORS[".tsv"])
     # giga_connectome names no regions.
-    is_counted = all(name.isdigit() for name in _first_line(every[0].path, SEPARATORS[".tsv"]))
+    is_counted = bool(names) and all(map(str.isdigit, names))
     layout = "giga_connectome" if is_counted else "xcpd"
     looked = Survey(folder, "timeseries", {"": folder}, layout=layout)
     for own in tables.values():
@@ -168,9 +169,9 @@ def _layout(folder: Path) -> Survey | None:
     differ = [key for key in keys if len({kind.get(key) for kind in kinds}) > 1]
     chosen = [{key: kind[key] for key in differ if key in kind} for kind in kinds]
     if differ:
-        names = ["_".join(f"{key}-{kind[key]}" for key in kind) for kind in chosen]
-        looked.variants = Counter(names)
-        looked.entities = chosen[names.index(looked.variants.most_common(1)[0][0])]
+        called = ["_".join(f"{key}-{kind[key]}" for key in kind) for kind in chosen]
+        looked.variants = Counter(called)
+        looked.entities = chosen[called.index(looked.variants.most_common(1)[0][0])]
     return looked
 
 
@@ -245,7 +246,9 @@ def _has_ids(path: Path) -> bool:
 
 
 def _first_line(path: str | Path, separator: str) -> list[str]:
-    """Cells of the first line of a table."""
+    """Cells of the first line of a table; none of a link to a file that was not fetched."""
+    if not Path(path).is_file():
+        return []
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         return [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
 

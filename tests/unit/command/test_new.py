@@ -196,6 +196,15 @@ def test_series_of_other_programs_are_read_by_their_layout(here, tmp_path, capsy
     assert "preproc" not in giga
 
 
+def test_series_that_were_not_fetched_are_found_by_their_names(tmp_path):
+    of_xcpd(tmp_path / "xcp_d")
+    for table in (tmp_path / "xcp_d").rglob("*_timeseries.tsv"):
+        table.unlink()
+        table.symlink_to("../../.git/annex/none")
+
+    assert survey(tmp_path / "xcp_d").layout == "xcpd"
+
+
 def test_images_of_another_program_alone_are_no_raw_data(tmp_path):
     of_xcpd(tmp_path / "xcp_d")
     for table in (tmp_path / "xcp_d").rglob("*_timeseries.tsv"):

@@ -55,6 +55,13 @@ def test_of_one_target_only_what_was_made_is_told(finished, capsys, monkeypatch)
     assert told == f"1 of 2 subjects are in the networks. The others and the reasons: {COHORT}\n"
 
 
+def test_all_cores_are_not_taken_for_the_target_all(finished):
+    run_study(DEFAULTS, "all", ["preprocessing"])
+
+    # The rules look for preprocessing without all among the options.
+    assert finished == [["--cores=all", "preprocessing"]]
+
+
 def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--cores", "1"]) == {"all"}
     assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}

@@ -130,3 +130,25 @@ def test_the_command_writes_image_and_table_of_any_labelled_image(tmp_path, caps
 def test_an_unknown_atlas_needs_its_files(tmp_path, capsys, more):
     assert main(["atlas", "Mine", str(tmp_path), *more]) == 1
     assert "known without files are AAL3, Schaefer100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("index\tlabel\n5\tA\n", "index and name; name is missing, the table has index, label"),
+        (
+            "index\tname\n5\tA\nfive\tB\n",
+            "must hold the numbers of the image's regions, found 'five'",
+        ),
+    ],
+)
+def test_a_list_of_labels_without_numbers_and_names_is_refused(tmp_path, capsys, text, found):
+    (tmp_path / "mine.tsv").write_text(text)
+
+    code = main(["atlas", "Mine", str(tmp_path), "--image", "x.nii",
+                 "--labels", str(tmp_path / "mine.tsv")])  # fmt: skip
+
+    assert code == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"TableError: {tmp_path}/mine.tsv: ")
+    assert found in told
