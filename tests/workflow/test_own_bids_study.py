@@ -118,7 +118,7 @@ def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(tmp_path
     study.edit_config(preproc__slice_timing=False, preproc__drop_volumes=0)
     image = f"results/preproc/{name}/func/{name}_task-eyesopen_run-02_space-MNI152_desc-clean_bold"
 
-    done = study.snakemake("--dry-run", "preprocessing", f"{image}.nii.gz")
+    done = study.snakemake("--dry-run", "--cores", "all", "preprocessing", f"{image}.nii.gz")
     refused = study.snakemake("--dry-run")
 
     assert done.returncode == 0, done.stderr

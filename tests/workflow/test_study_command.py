@@ -90,7 +90,7 @@ def test_a_run_shows_a_line_per_stage_and_who_failed_when_they_fail(series_run):
     assert re.match(r"Ingestion +1 of 1 job done in \d+ s", lines[3])
     assert len(lines) == 6
     assert "\x1b" not in first.stderr
-    assert "19 of 20 subjects are in the networks" in first.stdout
+    assert "19 of 20 subjects are included" in first.stdout
 
 
 def test_a_job_that_fails_is_named_with_its_reason_and_log_and_nothing_else(series_run):

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from snakemake.logging import logger
 
 from notears_pfl.io.fingerprint import code_fingerprint
@@ -5,7 +7,9 @@ from notears_pfl.study.plan import plan_study
 
 # A study with one group, or a single pilot subject, can be preprocessed. Snakemake does not tell the
 # workflow its targets while reading it, and jobs of such a run, other processes, have other ones.
-PREPROCESSING_ALONE = "preprocessing" in sys.argv and "all" not in sys.argv
+NUMBERS = ("--cores", "-c", "--jobs", "-j")
+ASKED = {word for before, word in pairwise(sys.argv) if before not in NUMBERS}
+PREPROCESSING_ALONE = "preprocessing" in ASKED and "all" not in ASKED
 
 try:
     PLAN = plan_study(

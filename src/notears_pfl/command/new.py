@@ -28,13 +28,13 @@ DEFAULT_GROUPS = ("MDD", "HC")
 
 def new_study(folder: Path, out: Path, participants: Path | None) -> int:
     """Survey a folder, write settings for it, and check them."""
+    found = survey(folder.resolve(), participants.resolve() if participants else None)
     if out.exists():
         msg = f"{out}: exists already. Name another file with --out, or remove it."
         raise ConfigError(msg)
-    found = survey(folder.resolve(), participants.resolve() if participants else None)
     print("\n".join(findings(found)))
     if not DEFAULTS.is_file():
-        shutil.copytree(ROOT / "config", DEFAULTS.parent, dirs_exist_ok=True)
+        copy_defaults(DEFAULTS.parent)
         print(f"Copied the default settings and tables to {DEFAULTS.parent}/")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(settings_text(found), encoding="utf-8")
@@ -50,6 +50,14 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
         print(notice)
     print(f"To run it: notears-pfl study run {out}")
     return 0
+
+
+def copy_defaults(folder: Path) -> None:
+    """Copy the default settings and the tables that they name, not other studies' settings."""
+    own = ROOT / DEFAULTS
+    shutil.copytree(own.parent / "published", folder / "published", dirs_exist_ok=True)
+    for path in (own, *own.parent.glob("*.tsv")):
+        shutil.copy(path, folder)
 
 
 def findings(found: Survey) -> list[str]:

@@ -122,7 +122,7 @@ def ending(made: Collection[Path]) -> list[str]:
     if COHORT in made and COHORT.is_file():
         people = read_table(COHORT)
         out = people[~people["included"].astype(bool)]
-        lines.append(f"{len(people) - len(out)} of {len(people)} subjects are in the networks.")
+        lines.append(f"{len(people) - len(out)} of {len(people)} subjects are included.")
         if len(out):
             lines[-1] += f" The others and the reasons: {COHORT}"
     if REPORT in made and REPORT.is_file():

@@ -326,9 +326,19 @@ def test_all_problems_are_listed_with_the_next_step_and_the_settings_stay(here, 
 
 def test_settings_that_exist_are_not_overwritten(here, tmp_path):
     (here / "mine.yaml").write_text("seed: 1\n")
+    write_raw(tmp_path / "data", PEOPLE)
 
     with pytest.raises(ConfigError, match=r"mine\.yaml: exists already\. Name another"):
-        new_study(tmp_path, here / "mine.yaml", None)
+        new_study(tmp_path / "data", here / "mine.yaml", None)
+
+
+def test_only_the_default_settings_are_copied_and_no_other_studys(here, tmp_path):
+    write_raw(tmp_path / "data", PEOPLE)
+
+    new_study(tmp_path / "data", here / "config/mine.yaml", None)
+
+    copied = {path.name for path in (here / "config").iterdir()}
+    assert copied == {"config.yaml", "sites.tsv", "rois.tsv", "published", "mine.yaml"}
 
 
 def test_a_folder_without_data_is_refused_with_what_it_has(tmp_path):

@@ -38,7 +38,7 @@ def test_a_run_of_the_study_ends_with_its_subjects_and_its_report(finished, caps
     run_study(DEFAULTS, "1", further)
 
     told = capsys.readouterr().out
-    assert "1 of 1 subjects are in the networks." in told
+    assert "1 of 1 subjects are included." in told
     assert f"{REPORT} (open it in a browser)" in told
 
 
@@ -52,7 +52,7 @@ def test_of_one_target_only_what_was_made_is_told(finished, capsys, monkeypatch)
     run_study(DEFAULTS, "1", ["results/networks/README.tsv"])
 
     told = capsys.readouterr().out
-    assert told == f"1 of 2 subjects are in the networks. The others and the reasons: {COHORT}\n"
+    assert told == f"1 of 2 subjects are included. The others and the reasons: {COHORT}\n"
 
 
 def test_all_cores_are_not_taken_for_the_target_all(finished):

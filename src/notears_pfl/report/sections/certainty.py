@@ -1,6 +1,7 @@
 """Evidence: differences between groups against chance, stability, replication."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -64,13 +65,14 @@ def certainty_section(findings: Findings, pictures: Mapping[str, Picture]) -> Se
 def evidence_lines(findings: Findings) -> Iterator[str]:
     """Say in words what differs between the groups, and what chance would give."""
     counts = findings.tables["evidence_counts"]
-    directed = counts[counts["kind"] == "directed"].set_index(["result", "who"]).to_dict("index")
-    for group in findings.groups:
-        row = directed["at every site", f"{group} only"]
+    for group, row in one_group_only(findings).items():
+        alike = (
+            "" if row["observed"] == row["fits"] else ", in networks of equal numbers of subjects"
+        )
         yield (
-            f"{_number(row['observed'])} connections at every site in {group} only; "
-            f"{_number(row['expected'])} expected by chance ({_number(row['low'])} to "
-            f"{_number(row['high'])}); p = {row['p']:.2g}."
+            f"{count(row['observed'])} connections at every site in {group} only{alike}; "
+            f"{count(row['expected'])} expected by chance ({count(row['low'])} to "
+            f"{count(row['high'])}); p = {row['p']:.2g}."
         )
     smallest = float(counts["smallest_p"].iloc[0])
     if smallest > FOUND:
@@ -88,6 +90,15 @@ def evidence_lines(findings: Findings) -> Iterator[str]:
         f"Of {len(tested)} connections tested, {len(found)} differ between {findings.groups[0]} "
         f"and {findings.groups[1]} with q ≤ {FOUND}" + (f": {named}{more}." if len(found) else ".")
     )
+    settings = findings.config["evidence"]
+    drawn = settings[settings["preset"]]["weight_permutations"]
+    needed = int(np.ceil(len(tested) / (1 + drawn) / FOUND))
+    if needed > 1:
+        yield (
+            f"With {drawn} permutations for the weights, q ≤ {FOUND} needs at least {needed} "
+            "connections with the smallest possible p-value: draw more before concluding that "
+            "nothing differs (evidence.preset: full)."
+        )
     replication = findings.tables["evidence_replication"][
         ["edges", "found", "found_by_chance"]
     ].sum()
@@ -97,6 +108,16 @@ def evidence_lines(findings: Findings) -> Iterator[str]:
             f"in validation subjects at the same site; "
             f"{replication['found_by_chance'] / replication['edges']:.0%} expected by chance."
         )
+
+
+def one_group_only(findings: Findings) -> dict[str, Mapping[Hashable, Any]]:
+    """Numbers of directed connections at every site in one group only, by group.
+
+    ``fits`` counts those of all subjects; ``observed`` and ``expected`` compare equal numbers.
+    """
+    counts = findings.tables["evidence_counts"]
+    rows = counts[counts["kind"] == "directed"].set_index(["result", "who"]).to_dict("index")
+    return {group: rows["at every site", f"{group} only"] for group in findings.groups}
 
 
 def label_lines(findings: Findings) -> Iterator[str]:
@@ -118,7 +139,7 @@ def label_lines(findings: Findings) -> Iterator[str]:
     yield from strata_without_values(included, columns)
 
 
-def _number(value: float) -> str:
+def count(value: float) -> str:
     """Write a count; averages over subsamples have one decimal."""
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}"
 

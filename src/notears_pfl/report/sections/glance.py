@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Section
-from notears_pfl.report.sections.certainty import FOUND, evidence_lines, label_lines
+from notears_pfl.report.sections.certainty import (
+    FOUND,
+    count,
+    evidence_lines,
+    label_lines,
+    one_group_only,
+)
 from notears_pfl.report.sections.group_balance import balance_lines, matching_lines
+from notears_pfl.report.sections.nodes import degrees_on_other_scale
 
 
 def glance_section(findings: Findings) -> Section:
@@ -39,13 +46,14 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
         "regions",
         f"{findings.rois['lobe'].nunique()} {findings.class_of_regions}s",
     )
-    counts = findings.tables["counts"].set_index(["result", "who"]).to_dict("index")
-    for group in findings.groups:
-        row = counts["at every site", f"{group} only"]
+    for group, row in one_group_only(findings).items():
+        alike = (
+            "" if row["observed"] == row["fits"] else f"{count(row['observed'])} in equal groups, "
+        )
         yield (
-            str(row["directed"]),
+            count(row["fits"]),
             f"connections at every site, {group} only",
-            f"{row['expected_directed']:.0f} expected by chance",
+            f"{alike}{count(row['expected'])} expected by chance",
         )
     tested = findings.tables["evidence_tested"]
     yield (
@@ -83,10 +91,16 @@ def _results(findings: Findings) -> Iterator[str]:
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
-        roi, degree = first["roi"], first["degree"]
+        told = []
+        for direction, row in first.iterrows():
+            other = degrees_on_other_scale(findings, group, str(direction))
+            rank = int((other > other[row["roi"]]).sum()) + 1
+            told.append(
+                f"{row['roi']} has the highest {direction} degree ({row['degree']}; on the other "
+                f"scale of the data {other[row['roi']]}, rank {rank})"
+            )
         yield (
-            f"{group}: summed over sites, {roi['out']} has the highest out degree "
-            f"({degree['out']}) and {roi['in']} the highest in degree ({degree['in']})."
+            f"{group}: summed over sites, {' and '.join(told)}. Some region always has the highest."
         )
 
 
@@ -97,8 +111,8 @@ def _careful(findings: Findings) -> Iterator[str]:
         span = low if low == high else f"{low} to {high}"
         yield (
             f"Directions depend on the scaling of the data: on the other scale, {span} of the "
-            "shared connections, by site and group, keep their direction. The table of connections "
-            "lists which."
+            "shared connections, by site and group, keep their direction, where a coin gives 50%. "
+            "So do the degrees of regions. The table of connections lists which keep theirs."
         )
     else:
         yield "The networks on the other scale share no connection: do not trust any direction."
@@ -112,8 +126,8 @@ def _careful(findings: Findings) -> Iterator[str]:
     if unclear:
         edges = sum(int((network.to_numpy() != 0).sum()) for network in findings.networks.values())
         yield (
-            f"The samples hardly tell the direction of {unclear} of {edges} edges (support below "
-            "90 %)."
+            f"Even on this scale, the samples hardly tell the direction of {unclear} of {edges} "
+            "edges (support below 90 %)."
         )
     out = findings.cohort[~findings.cohort["included"].astype(bool)]
     if len(out):

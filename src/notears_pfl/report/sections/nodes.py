@@ -18,8 +18,9 @@ CAPTIONS = {
         "Degrees of the regions of highest degree, {patients} against {controls}",
         "Out and in degrees, summed over {n_sites} sites{n}, of the regions of highest degree in "
         "{patients} or {controls}.",
-        "Regions with many edges are hubs of the estimated networks; the groups differ in a region "
-        "only where q in the tables below is small, not wherever the bars do.",
+        "Regions with many edges are hubs of the estimated networks on this scale of the data; on "
+        "the other scale others may be. The groups differ in a region only where q in the tables "
+        "below is small, not wherever the bars do.",
     ),
 }
 
@@ -59,6 +60,13 @@ def nodes_section(findings: Findings, pictures: Mapping[str, Picture]) -> Sectio
             ),
         },
     )  # fmt: skip
+
+
+def degrees_on_other_scale(findings: Findings, group: str, direction: str) -> pd.Series:
+    """Degree of every region over all sites in the networks on the other scale of the data."""
+    networks = [findings.other_scale[group, site] for site in findings.sites]
+    degrees = [(w != 0).sum(axis=1 if direction == "out" else 0) for w in networks]
+    return pd.concat(degrees, axis=1).sum(axis=1)
 
 
 def _top_table(named: pd.DataFrame, group: str, direction: str) -> PageTable:
