@@ -73,6 +73,7 @@ rule preprocessing:
 rule simulation:
     input:
         rules.simulation_metrics.output,
+        rules.simulation_columns.output,
         rules.simulation_page.output,
         expand(
             rules.simulation_figure.output,

@@ -13,4 +13,5 @@ with rule_log(snakemake.log[0]):
     write_table(metrics, snakemake.output.metrics, index=False)
     write_table(wins(metrics), snakemake.output.wins, index=False)
     write_table(cost(runs), snakemake.output.cost, index=False)
-    write_record(snakemake.params.settings, [], snakemake.output.record)
+    params = snakemake.params
+    write_record(params.settings, [], snakemake.output.record, params.columns)

@@ -7,5 +7,5 @@ from notears_pfl.io.sidecars import write_json
 with rule_log(snakemake.log[0]):
     params = snakemake.params
     for path in snakemake.output:
-        others = params.others if path == snakemake.output.participants else {}
+        others = params.others if path == snakemake.output.get("participants") else {}
         write_json(describe_columns(path, params.groups, params.regions, others), path)

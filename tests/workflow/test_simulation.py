@@ -1,5 +1,7 @@
 """The simulations end to end, at their smallest: every file, one job per run, and resuming."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -37,8 +39,13 @@ def test_full_is_one_setting_away(study):
 
 
 def test_the_smallest_simulation_writes_its_tables_and_more_runs_reuse_the_first(small):
-    small.run("results/simulate/wins.tsv")
+    tables = ("metrics", "wins", "cost")
+    small.run("results/simulate/wins.tsv", *(f"results/simulate/{name}.json" for name in tables))
 
+    for name in tables:
+        path = small.path / f"results/simulate/{name}.tsv"
+        described = json.loads(path.with_suffix(".json").read_text())
+        assert set(pd.read_csv(path, sep="\t")) <= set(described)
     metrics = pd.read_csv(small.path / "results/simulate/metrics.tsv", sep="\t")
     assert len(metrics) == 5 * 4
     assert metrics["score"].notna().all()

@@ -134,6 +134,17 @@ rule table_columns:
         "../../scripts/table_columns.py"
 
 
+use rule table_columns as simulation_columns with:
+    output:
+        expand("results/simulate/{table}.json", table=("wins", "cost")),
+    log:
+        "logs/simulation_columns.log",
+    benchmark:
+        "logs/simulation_columns.benchmark.tsv"
+    message:
+        "Export: dictionaries of the columns of the simulations' tables"
+
+
 rule describe_derivatives:
     output:
         description="results/timeseries/dataset_description.json",

@@ -61,6 +61,9 @@ rule simulation_metrics:
         "../../envs/simulate.yaml"
     params:
         settings=SIMULATION_SETTINGS,
+        columns=describe_columns(
+            "results/simulate/metrics.json", PLAN.groups, PLAN.atlas.rois
+        ),
         code=code_of("simulation_metrics"),
     message:
         "Simulation: metrics, best methods and costs"
