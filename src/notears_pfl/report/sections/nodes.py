@@ -18,9 +18,9 @@ CAPTIONS = {
         "Degrees of the regions of highest degree, {patients} against {controls}",
         "Out and in degrees, summed over {n_sites} sites{n}, of the regions of highest degree in "
         "{patients} or {controls}.",
-        "Regions with many edges are hubs of the estimated networks on this scale of the data; on "
-        "the other scale others may be. The groups differ in a region only where q in the tables "
-        "below is small, not wherever the bars do.",
+        "Regions with many edges are hubs of the estimated networks on this scale of the data, but "
+        "perhaps not on the other; the groups differ in a region only where q in the tables below "
+        "is small, not wherever the bars do.",
     ),
 }
 
