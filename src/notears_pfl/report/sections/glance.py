@@ -112,7 +112,7 @@ def _careful(findings: Findings) -> Iterator[str]:
         yield (
             f"Directions depend on the scaling of the data: on the other scale, {span} of the "
             "shared connections, by site and group, keep their direction, where a coin gives 50%. "
-            "So do the degrees of regions. The table of connections lists which keep theirs."
+            "The degrees of regions depend on it, too. The table of connections lists which agree."
         )
     else:
         yield "The networks on the other scale share no connection: do not trust any direction."
