@@ -160,12 +160,19 @@ def _preprocessing(findings: Findings, cite: Cite) -> Iterator[str]:
 def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:
     limits, share = findings.config["cohort"]["limits"], findings.config["cohort"]
     cohort = findings.cohort
-    yield (
-        "Subjects were excluded if processing failed, if mean framewise displacement "
-        f"{cite('power2012spurious')} exceeded {limits['max_mean_fd_mm']:g} mm, if more than "
-        f"{limits['max_share_fd_above']:.0%} of volumes were displaced by more than 0.5 mm, "
-        f"or if fewer than {limits['min_volumes']} volumes remained."
-    )
+    # A limit on a figure that nobody has measured excludes no one.
+    reasons = {
+        "mean_fd_mm": f"if mean framewise displacement {cite('power2012spurious')} exceeded "
+        f"{limits['max_mean_fd_mm']:g} mm",
+        "share_fd_above": f"if more than {limits['max_share_fd_above']:.0%} of volumes were "
+        "displaced by more than 0.5 mm",
+        "n_volumes": f"if fewer than {limits['min_volumes']} volumes remained",
+    }
+    judged = [
+        reason for name, reason in reasons.items() if name in cohort and cohort[name].notna().any()
+    ]
+    *first, last = ["if processing failed", *judged]
+    yield f"Subjects were excluded {', '.join(first)}{', or ' if first else ''}{last}."
     if "bold_t1w_agreement" in cohort and cohort["bold_t1w_agreement"].notna().any():
         yield (
             "They were also excluded if the T1w image or its registration was implausible: brain "

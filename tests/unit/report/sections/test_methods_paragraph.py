@@ -199,3 +199,17 @@ def test_the_regions_are_those_of_the_atlas_that_was_used(atlas, said):
     assert said in section.content["paragraphs"]["Networks"]
     cited = {reference.key for reference in section.content["references"]}
     assert ("tzourio2002aal" in cited) == ("AAL" in atlas["title"])
+
+
+def test_only_limits_on_figures_that_are_known_are_said_to_exclude():
+    findings = toy_findings("timeseries")
+
+    def told():
+        return " ".join(map(str, methods_section(findings).content["paragraphs"].values()))
+
+    assert "displaced by more than 0.5 mm" in told()
+    findings.cohort["share_fd_above"] = float("nan")
+    assert "displaced by more than 0.5 mm" not in told()
+    assert "mean framewise displacement" in told()
+    fewest = findings.config["cohort"]["limits"]["min_volumes"]
+    assert f"or if fewer than {fewest} volumes remained" in told()
