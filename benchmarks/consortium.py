@@ -1,10 +1,10 @@
-"""What a study of 50 sites, 10,000 subjects and 400 parcels costs: the rows of docs/guide/scaling.md.
+"""Costs of a study of 50 sites, 10,000 subjects and 400 parcels, for docs/guide/scaling.md.
 
     OMP_NUM_THREADS=1 python benchmarks/consortium.py [PART ...]
 
-PART is planning, storage, fit, evidence, report, federation or slurm; all of them unless named. Each
-is measured by benchmarks/scale_PART.py. A row says how its value came about: measured, or worked out
-from what was measured.
+PART is planning, storage, fit, evidence, report, federation or slurm; all of them unless named.
+Each is measured by benchmarks/scale_PART.py. A row says how its value came about: measured, or
+worked out from what was measured.
 """
 
 import importlib

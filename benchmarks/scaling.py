@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(command: Sequence[str], **options: object) -> Cost:
-    """Run a command in a process of its own; an error is raised with what it printed."""
+    """Run a command in a process of its own; one that fails ends the benchmark with what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # A process between, so that the peak is that of this command and not of an earlier one.
     code = (
@@ -48,10 +48,14 @@ def cost_of(command: Sequence[str], **options: object) -> Cost:
         "sys.exit(done.returncode)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], capture_output=True, text=True, **options
+        [sys.executable, "-c", code, *command],
+        check=False,
+        capture_output=True,
+        text=True,
+        **options,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stderr[-3000:]}")
+        sys.exit(f"{' '.join(command)}\n{done.stderr[-3000:]}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     output, _, kilobytes = done.stdout.rstrip("\n").rpartition("\n")
