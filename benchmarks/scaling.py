@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 
 def cost_of(command: Sequence[str], **options: object) -> Cost:
-    """Run a command in a process of its own; one that fails ends the benchmark with what it printed."""
+    """Run a command in a process of its own; if it fails, stop with what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # A process between, so that the peak is that of this command and not of an earlier one.
     code = (
