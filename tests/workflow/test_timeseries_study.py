@@ -256,3 +256,26 @@ def test_a_series_that_stands_under_two_names_is_refused_by_both(series_study):
     done = series_study.snakemake("--cores", "1", "results/cohort/moments.npz")
 
     assert "sub-PITTASD0 and sub-YALETC3 have identical series" in done.stderr
+
+
+def test_a_changed_archive_is_read_again_and_a_lost_series_alone_is_made_again(series_study):
+    reports = "results/batches/clean_timeseries/site-PITT_batch-1.tsv"
+    series_study.run("--", reports)
+    path = series_study.path / "results/timeseries"
+    before = series_study.checksums()
+    lost = next(path.glob("sub-PITTASD0*_timeseries.tsv"))
+    lost.unlink()
+
+    series_study.run("--", reports)
+
+    log = (series_study.path / "logs/ingest_timeseries/site-PITT_batch-1.log").read_text()
+    assert log.count("unchanged, not computed again") == 9
+    assert series_study.checksums() == before
+
+    spoil_series(series_study, "sub-PITTASD1", simulated_series(99))
+    series_study.run("--", reports)
+
+    after = series_study.checksums()
+    changed = {name for name in before if before[name] != after[name]}
+    series = {name for name in changed if name.startswith("results/timeseries/")}
+    assert series == {"results/timeseries/sub-PITTASD1_seg-AAL116_desc-clean_timeseries.tsv"}

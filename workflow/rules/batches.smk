@@ -106,8 +106,13 @@ def source_files(*files, of=subjects_of):
 
     def paths(wildcards):
         found = [file(who) for who in of(wildcards) for file in files]
+        # Subjects may share a file.
         return [
-            path for one in found for path in ([one] if isinstance(one, str) else one)
+            *dict.fromkeys(
+                path
+                for one in found
+                for path in ([one] if isinstance(one, str) else one)
+            )
         ]
 
     return paths
@@ -128,8 +133,3 @@ def makers_of(files):
 
 # The files that all sources end in, whichever rule makes them.
 CLEAN_FILES = {"series": PLAN.clean_series, "report": PLAN.clean_report}
-
-
-def clean_files(_):
-    """Patterns of these files, as a function: their braces are not wildcards of a rule."""
-    return CLEAN_FILES

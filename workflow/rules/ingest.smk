@@ -120,30 +120,31 @@ if not PLAN.source.has_images:
 
     rule ingest_timeseries:
         input:
-            series=PLAN.source.series.files,
-            beside=PLAN.source.series.beside,
+            series=source_files(PLAN.source.series.files_of),
         output:
-            expand(
-                "results/batches/clean_timeseries/site-{pair[0]}_batch-{pair[1]}.tsv",
-                pair=PLAN.batches,
-            ),
+            "results/batches/clean_timeseries/site-{site}_batch-{batch}.tsv",
         log:
-            "logs/ingest_timeseries.log",
+            "logs/ingest_timeseries/site-{site}_batch-{batch}.log",
         benchmark:
-            "logs/ingest_timeseries.benchmark.tsv"
+            "logs/ingest_timeseries/site-{site}_batch-{batch}.benchmark.tsv"
+        wildcard_constraints:
+            site="|".join(PLAN.processed_sites),
         conda:
             "../../envs/analysis.yaml"
         params:
-            batches=[*PLAN.batches.values()],
-            makes=clean_files,
-            names=PLAN.source.series.names,
-            runs=PLAN.source.series.runs,
+            subjects=subjects_of,
+            takes=per_subject(files=PLAN.source.series.files_of),
+            makes=per_subject(**CLEAN_FILES),
+            each=per_subject(
+                names=lambda who: PLAN.source.series.names[f"sub-{who}"],
+                runs=lambda who: PLAN.source.series.runs[f"sub-{who}"],
+            ),
             layout=config["source"].get("layout", ""),
             columns=config["source"].get("series_columns", []),
             rois=PLAN.atlas.rois,
             selected=PLAN.atlas.selected,
             code=code_of("ingest_timeseries"),
         message:
-            "Ingestion: checking and labelling the ROI series of all subjects"
+            "Ingestion: checking and labelling the ROI series of batch {wildcards.batch} of {wildcards.site}"
         script:
             "../../scripts/ingest_timeseries.py"

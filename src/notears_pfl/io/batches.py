@@ -165,8 +165,15 @@ class Batch:
         text = json.dumps([subject.name, own, subject.params, subject.output], default=str)
         return hashlib.sha256(f"{self._science}{text}".encode()).hexdigest()
 
+    @cached_property
+    def _digests(self) -> dict[str, str | None]:
+        """Digests of input files, by path: subjects may share one, such as an archive."""
+        return {}
+
     def _checked_digest(self, path: str) -> str | None:
-        digest = _digest(path)
+        if path not in self._digests:
+            self._digests[path] = _digest(path)
+        digest = self._digests[path]
         if path in self._expected and digest != self._expected[path].sha256:
             raise _changed(path)
         return digest
@@ -257,19 +264,6 @@ def read_list(path: str | Path) -> list[Listed]:
         lines = Path(path).read_text(encoding="utf-8").splitlines()[1:]
     rows = [line.split("\t") for line in lines]
     return [Listed(who, file, name, int(size), sha) for who, file, name, size, sha in rows]
-
-
-def files_made(subjects: Iterable[str], patterns: Mapping[str, str]) -> dict[str, Files]:
-    """Files to make of each subject, by participant: ``{subject}`` in a pattern is its name."""
-    return {
-        f"sub-{who}": Files({name: p.replace("{subject}", who) for name, p in patterns.items()})
-        for who in subjects
-    }
-
-
-def list_made(files: Mapping[str, Files], path: str | Path) -> None:
-    """List the files of each participant, which all exist."""
-    write_list([_listed(who, *item) for who, own in files.items() for item in own.items()], path)
 
 
 def remove_untrue_lists(folder: str | Path) -> list[str]:

@@ -17,6 +17,8 @@ from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
+# Ready ROI series take so little work that a job does this many times as many subjects.
+SERIES_PER_JOB = 20
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Plan:
     def batches(self) -> dict[tuple[str, str], list[str]]:
         """Subjects of each batch by site and number: those that one job works on."""
         n, by_site = self.subjects_per_job, dict[str, list[str]]()
+        if not self.source.has_images:
+            n *= SERIES_PER_JOB
         for subject, (site, _) in self._sites_and_groups.items():
             by_site.setdefault(site, []).append(subject)
         return {

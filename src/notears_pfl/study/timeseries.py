@@ -57,7 +57,7 @@ class SeriesStudy:
         ``participant_id``, or the latter without ``sub-``.
     runs : mapping of str to list of mapping
         Files of each run of a participant: ``series``, and what XCP-D writes beside them.
-    files : list of str
+    files : set of str
         The series that exist.
     notices : list of str
         Messages to show to the user before the first job starts.
@@ -70,16 +70,16 @@ class SeriesStudy:
     participants: pd.DataFrame
     names: Mapping[str, list[str]]
     runs: Mapping[str, list[RunFiles]]
-    files: list[str]
+    files: set[str]
     notices: list[str]
     enrolment: Enrolment | None = None
     knows_motion: bool = False
 
-    @property
-    def beside(self) -> list[str]:
-        """Files beside the series: motion, censored volumes and sidecars of the runs."""
-        runs = (run for own in self.runs.values() for run in own)
-        return sorted({path for run in runs for path in files_beside(run)})
+    def files_of(self, subject: str) -> list[str]:
+        """Files of a subject, without ``sub-``: its series that exist, and those beside them."""
+        runs = self.runs[f"sub-{subject}"]
+        series = [run["series"] for run in runs if run["series"] in self.files]
+        return [*series, *(path for run in runs for path in files_beside(run))]
 
 
 def read_series_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:
@@ -111,7 +111,7 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     if missing and source.get("on_problem", "stop") == "stop":
         raise CohortError(describe_problems(missing, len(found), path, STOP_ADVICE))
     excluded = describe_problems(missing, len(found), path, "They are excluded.")
-    files = sorted({file for who, file in found.items() if who not in missing})
+    files = {file for who, file in found.items() if who not in missing}
     runs: dict[str, list[RunFiles]] = {
         who: [{"name": ONLY_RUN, "series": file}] for who, file in found.items()
     }
@@ -155,7 +155,7 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
     notices = [*enrolment.notices, *several_runs({who: len(r) for who, r in kept.items()})]
     return SeriesStudy(
         enrolled, {who: names[who] for who in kept}, kept,
-        sorted({run["series"] for files in kept.values() for run in files}), notices, enrolment,
+        {run["series"] for files in kept.values() for run in files}, notices, enrolment,
         _knows_motion(kept),
     )  # fmt: skip
 

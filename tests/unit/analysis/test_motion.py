@@ -11,9 +11,10 @@ from scipy.stats import pearsonr
 from statsmodels.api import OLS
 
 from notears_pfl.analysis.motion import motion_association
-from notears_pfl.io.batches import files_made, list_made
 from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.runs import joined_series
+
+from ..batch_lists import files_made, list_made
 
 SCRIPT = Path(__file__).parents[3] / "scripts/edge_motion.py"
 EDGES = pd.DataFrame({"from": ["A", "D", "A"], "to": ["B", "C", "B"]})

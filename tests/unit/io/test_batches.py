@@ -11,13 +11,13 @@ from notears_pfl.io.batches import (
     Batch,
     Files,
     ListedFiles,
-    files_made,
-    list_made,
     listed_files,
     read_list,
     remove_untrue_lists,
 )
 from notears_pfl.io.fingerprint import file_digest
+
+from ..batch_lists import files_made, list_made
 
 LIST = "results/batches/doubled/site-A_batch-1.tsv"
 RAW = "results/batches/raw/site-A_batch-1.tsv"

@@ -31,7 +31,7 @@ def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path
     study = read_series_study(source, GROUPS)
 
     names = ("0050003", "S1-1-0001", "sub-04", "sub-S120001")
-    assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
+    assert study.files == {str(tmp_path / f"{name}_aal.1D") for name in names}
     assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
     assert study.names["sub-04"] == ["sub-04", "04"]
     assert study.notices == []
@@ -135,7 +135,7 @@ def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp
     assert study.participants["participant_id"].tolist() == ["sub-S110001", "sub-S120001"]
     assert study.participants["site"].tolist() == ["S1", "S1"]
     assert study.participants["group"].tolist() == ["MDD", "HC"]
-    assert study.files == [str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)]
+    assert study.files == {str(tmp_path / f"ROI_S1-{group}-0001.mat") for group in (1, 2)}
     with pytest.raises(CohortError, match=r"3 files in .* and none of them an id that matches X"):
         read_series_study(own | {"id_pattern": "X"}, ("MDD", "HC"))
 
@@ -174,9 +174,10 @@ def test_motion_and_censored_volumes_and_sidecars_are_inputs_beside_the_series(x
     study = read_series_study(xcpd, GROUPS)
 
     everything = {str(path) for path in (tmp_path / "xcpd").rglob("*.*")}
-    assert {*study.files} == {path for path in everything if path.endswith("timeseries.tsv")}
-    assert study.beside == sorted(everything - {*study.files})
-    assert len(study.beside) == 6
+    assert study.files == {path for path in everything if path.endswith("timeseries.tsv")}
+    subjects = [who.removeprefix("sub-") for who in study.runs]
+    assert {path for who in subjects for path in study.files_of(who)} == everything
+    assert len(everything) == 8
 
 
 @pytest.mark.parametrize("more", [{}, {"group_values": {1: "1", 2: "2"}}])
@@ -188,7 +189,7 @@ def test_files_and_arrays_may_have_any_name_of_the_subject_whatever_the_settings
     study = read_series_study(source | more, GROUPS)
 
     names = ("0050003", "04", "S1-1-0001", "sub-S120001")
-    assert study.files == [str(tmp_path / f"{name}_aal.1D") for name in names]
+    assert study.files == {str(tmp_path / f"{name}_aal.1D") for name in names}
     assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
     assert study.names["sub-04"] == ["sub-04", "04"]
 
