@@ -12,7 +12,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from notears_pfl.baselines.equivalence import (
     ClassFit,
@@ -76,7 +76,7 @@ def pc(
         msg = f"alpha: needed a number between 0 and 1, found {alpha}. Pass a level such as 0.01."
         raise InputError(msg)
     R, n = _checked(x, max_condition, center)
-    return _directed(skeleton(R, n, float(norm.isf(alpha / 2)), max_condition))
+    return _directed(skeleton(R, n, float(-ndtri(alpha / 2)), max_condition))
 
 
 def pc_with_edges(

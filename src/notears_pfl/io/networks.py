@@ -68,8 +68,9 @@ def read_subjects(
 
 def _columns(path: str, rois: Sequence[str]) -> pd.DataFrame:
     table = by_run(read_table(path))
+    kinds = dict(zip(table.columns, table.dtypes, strict=True))
     wrong = [
-        roi for roi in rois if roi not in table or not pd.api.types.is_numeric_dtype(table[roi])
+        roi for roi in rois if roi not in kinds or not pd.api.types.is_numeric_dtype(kinds[roi])
     ]
     if wrong:
         msg = (

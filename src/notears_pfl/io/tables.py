@@ -160,9 +160,12 @@ def _table_file(path: str | Path, separator: str) -> str:
 
 def _rows(text: str, path: str | Path, separator: str) -> list[list[str]]:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    # Without quotes, a table is split where its separators are, which takes half the time.
+    is_plain = '"' not in text and "\r" not in text
+    rows = (line.split(separator) for line in text.split("\n")) if is_plain else lines
     try:
         # Blanks alone make no line, as for the library below.
-        return [row if len(row) > 1 or "".join(row).strip() else [] for row in lines]
+        return [row if len(row) > 1 or "".join(row).strip() else [] for row in rows]
     except csv.Error as error:
         reason = f"line {lines.line_num}: {error}"
         raise TableError(_no_table(path, reason, separator)) from error
