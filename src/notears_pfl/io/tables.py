@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -49,14 +49,18 @@ def read_relmat(path: str | Path) -> pd.DataFrame:
     return relmat
 
 
-def read_table(path: str | Path, text: Iterable[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: str | Path, text: Iterable[str] = (), only: Container[str] | None = None
+) -> pd.DataFrame:
     """Read a TSV, or a CSV by its name; ``n/a`` and empty cells are missing.
 
     Columns of ``LABELS`` and ``text`` are never numbers, and in them only those cells are missing.
+    Of other columns than ``only``, if given, the cells are counted and not kept.
     """
     separator = "," if str(path).endswith(".csv") else "\t"
     content = table_text(path, separator)
-    table = _parsed(content, path, separator, na_values=["n/a"])
+    usecols = None if only is None else only.__contains__
+    table = _parsed(content, path, separator, na_values=["n/a"], usecols=usecols)
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
     return table.assign(**_text(content, path, separator)[named]) if named else table
 
