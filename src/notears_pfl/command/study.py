@@ -1,7 +1,7 @@
 """What ``notears-pfl study check`` and ``study run`` do."""
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,16 @@ from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.configuration import check_settings_file
+from notears_pfl.study.enrolment import describe_problems
 from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.plan import Plan, plan_study
+from notears_pfl.study.series_check import series_problems, unknown_groups
+from notears_pfl.study.sources import RoiSeries
 
+SERIES_ADVICE = (
+    "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
+    "from the table."
+)
 RECORD = Path(".snakemake/image_headers.json")
 COHORT = Path("results/cohort/participants.tsv")
 
@@ -81,6 +88,10 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         print(f"\nThis study cannot be run as it is configured:\n{refusal(error, config)}")
         return 1
     print("\n".join(described(plan)), flush=True)
+    unusable = unusable_series(plan, merged_settings(config)) if plan.kind == "timeseries" else ""
+    if unusable:
+        print("\n".join([*plan.source.notices, f"\n{unusable}"]))
+        return 1
     # It looks for the files that the first jobs need, and passes on the plan's notices.
     target = ["preprocessing"] if preprocessing else []
     code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1", *target])
@@ -88,6 +99,20 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         further = " -- preprocessing" if preprocessing else ""
         print(f"All checks passed. To run it: notears-pfl study run {config}{further}")
     return code
+
+
+def unusable_series(plan: Plan, settings: Mapping[str, Any]) -> str:
+    """Name all series that no job could use, and groups that are in no network; else empty."""
+    source, table = plan.source, plan.source.participants_table
+    assert isinstance(source, RoiSeries)
+    if note := unknown_groups(source.participants, plan.groups, table):
+        print(note, flush=True)
+    problems = series_problems(
+        source.series, settings["source"], plan.atlas.rois, plan.atlas.selected
+    )
+    if not problems:
+        return ""
+    return describe_problems(problems, len(source.participants), table, SERIES_ADVICE)
 
 
 def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
