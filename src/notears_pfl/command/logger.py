@@ -8,6 +8,7 @@ import sys
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from notears_pfl.command.locks import CANNOT_LOCK, why_locked
 from notears_pfl.command.progress import Progress, Screen, has_error
 from notears_pfl.command.stages import stages_of_rules
 from notears_pfl.command.workflow import RULES
@@ -82,6 +83,8 @@ class LogHandler(LogHandlerBase):
 
 def _in_our_words(text: str) -> str:
     """Leave out where Snakemake found an error, which is not where the user made it."""
+    if CANNOT_LOCK in text:
+        return why_locked()
     _, missing, files = text.partition(MISSING)
     if missing:
         names = ", ".join(files.split())

@@ -7,6 +7,7 @@ from typing import Any
 
 from snakemake.utils import update_config
 
+from notears_pfl.command.locks import noting_this_run
 from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
@@ -122,7 +123,8 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     before = {path: _changed_at(path) for path in (COHORT, REPORT)}
     # In one word: all by itself would be taken for the target by the rules.
     options = [f"--cores={cores}", *further]
-    code = run_snakemake([*config_option(config), *options])
+    with noting_this_run():
+        code = run_snakemake([*config_option(config), *options])
     if code == 0:
         targets = targets_of(options)
         # Not what an earlier run has left, unless this one has found it up to date.
