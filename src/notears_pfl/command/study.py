@@ -23,7 +23,7 @@ from notears_pfl.study.configuration import check_settings_file
 from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.plan import Plan, plan_study
 
-RECORD = Path(".snakemake/image_headers.json")
+RECORD = Path(".snakemake/study_source.pickle")
 COHORT = Path("results/cohort/participants.tsv")
 
 
