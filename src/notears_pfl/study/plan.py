@@ -118,9 +118,11 @@ class Plan:
     @property
     def _batch_size(self) -> int:
         """Largest number of subjects in a batch."""
-        n = self.subjects_per_job
-        if not isinstance(n, int):
-            n = next(size for most, size in AUTOMATIC.items() if len(self.subjects) <= most)
+        n = (
+            next(size for most, size in AUTOMATIC.items() if len(self.subjects) <= most)
+            if self.subjects_per_job == "auto"
+            else self.subjects_per_job
+        )
         return n if self.source.has_images else n * SERIES_PER_JOB
 
     def batch_of(self, subject: str) -> tuple[str, str]:
