@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import distribution
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Wedge
 from matplotlib.path import Path
-from nilearn.plotting.displays import GlassBrainAxes
 
 from notears_pfl.report.figure_style import INK, RC, VERMILION, lobe_colours
 
@@ -86,8 +88,7 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
     """
     colours = lobe_colours(rois["lobe"])
     for axis, (view, dimensions) in zip(axes, VIEWS.items(), strict=True):
-        outline = GlassBrainAxes(axis, view, 0, **OUTLINE)
-        left, right, bottom, top = outline.get_object_bounds()
+        left, right, bottom, top = _glass_brain().plot_brain_schematics(axis, view, **OUTLINE)
         axis.set_xlim(left - MARGIN_MM, right + MARGIN_MM)
         axis.set_ylim(bottom - MARGIN_MM, top + MARGIN_MM)
         if view == "l":
@@ -109,6 +110,16 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
         if view == "z":
             for side, x in (("L", left + 8), ("R", right - 8)):
                 axis.text(x, top - 8, side, fontsize=9, ha="center", va="top")
+
+
+@cache
+def _glass_brain() -> Any:
+    """Load nilearn's drawing of the brain alone: all of its plotting takes a second to load."""
+    path = distribution("nilearn").locate_file("nilearn/plotting/glass_brain.py")
+    spec: Any = spec_from_file_location("glass_brain", str(path))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def brain_rows(panels: Sequence[tuple[str, Sequence[Arrow]]], rois: pd.DataFrame) -> Figure:

@@ -79,8 +79,9 @@ def comparison_section(
     n_draws = int(tests["n_draws"].max())
     caption = f"Connections found in draws of validation subjects (n = {n_draws} draws)"
     table = page_table(
-        "proportions", caption, shown, titles, formats, interactive=True, extra=("source", "p_z")
-    )
+        "proportions", caption, shown, titles, formats, interactive=True, extra=("source", "p_z"),
+        file="results/compare/proportion_tests.tsv",
+    )  # fmt: skip
     notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
     picture = pictures.get("figure_proportions")
     return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
