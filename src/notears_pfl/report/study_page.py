@@ -10,7 +10,7 @@ import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.io.batches import ListedFiles, listed_files
+from notears_pfl.io.batches import ListedFiles, listed_runs
 from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
@@ -238,7 +238,7 @@ def read_shown_subjects(inputs: Any, params: Any, findings: Findings) -> SetAsid
     """Read the pictures of subjects that were set aside; None if no images were preprocessed."""
     if not inputs.get("sheets"):
         return None
-    files = listed_files(inputs, params.files, params.participants)
+    files = listed_runs(inputs, params.files, params.participants)
     return read_set_aside(findings.cohort, files, inputs.sheets)
 
 
@@ -274,7 +274,11 @@ def study_page(
         certainty_section(findings, pictures),
         *([individual_section(findings)] if "weight_regression" in findings.tables else []),
         comparison_section(
-            extras.proportion_tests, findings.groups, pictures, extras.outdated.get("comparison")
+            extras.proportion_tests,
+            findings.groups,
+            pictures,
+            extras.outdated.get("comparison"),
+            findings.config["comparison"]["connections"],
         ),
         simulations_section(
             extras.simulation_wins,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from notears_pfl.io.bids_tree import BidsFile
+from notears_pfl.io.bids_tree import name_of_run
 from notears_pfl.io.images import read_arrays
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
@@ -88,7 +88,7 @@ def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectR
         kind: [
             path
             for path in paths
-            if Path(path).stat().st_size and states.get(_run_of(path)) != "failed"
+            if Path(path).stat().st_size and states.get(name_of_run(path)) != "failed"
         ]
         for kind, paths in files.items()
     }
@@ -102,7 +102,7 @@ def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectR
         for kind, of_runs in tables.items()
     }
     slices = {
-        kind: [(_run_of(path), found) for path in made[kind]
+        kind: [(name_of_run(path), found) for path in made[kind]
                if (found := read_arrays(path)) is not None]
         for kind in REGISTRATIONS
         if made.get(kind)
@@ -116,12 +116,6 @@ def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectR
         run_lengths=[len(table) for table in tables.get("raw", [])],
         **parts,
     )
-
-
-def _run_of(path: str) -> str:
-    """Name of the run that a file was made of; empty if its name has none."""
-    file = BidsFile.parse(path)
-    return file.run_name if file else ""
 
 
 def subject_page(

@@ -50,10 +50,9 @@ def test_the_page_of_a_failed_subject_shows_the_pictures_of_the_steps_before(tmp
     cohort = toy_cohort()
     row = cohort.iloc[-1]
     files = write_toy_slices(tmp_path, cohort)[row["participant_id"]]
-    files["report"] = str(tmp_path / "report.json")
+    files["report"] = [str(tmp_path / "report.json")]
     (tmp_path / "report.json").write_text(json.dumps({"status": "failed", "reason": "4 volumes"}))
 
-    files = {kind: [path] for kind, path in files.items()}
     page = subject_page(read_subject(row, files), toy_rois(), SETTINGS, back="index.html")
 
     assert "only 4 volumes" in page

@@ -303,8 +303,8 @@ def write_toy_slices(folder, cohort):
     """Write the slices of all subjects as a run leaves them: empty from the step that failed on."""
     files = {}
     for name, failure in zip(cohort["participant_id"], cohort["failure"], strict=True):
-        files[name] = {kind: str(folder / f"{name}_{kind}.npz") for kind in REGISTRATIONS}
-        for kind, path in files[name].items():
+        files[name] = {kind: [str(folder / f"{name}_{kind}.npz")] for kind in REGISTRATIONS}
+        for kind, (path,) in files[name].items():
             if failure and kind == "bold":
                 Path(path).touch()
             else:

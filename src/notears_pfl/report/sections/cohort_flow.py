@@ -60,10 +60,18 @@ def cohort_captions(findings: Findings) -> dict[str, Caption]:
     """Fill the captions with the numbers of subjects; motion may be known for some only."""
     cohort = findings.cohort
     moved = cohort[cohort.filter(["mean_fd_mm"]).notna().any(axis=1)]
-    return {
+    captions = {
         name: CAPTIONS[name].filled(n=f" (n = {_by_group(subjects, findings.groups)})")
         for name, subjects in (("cohort_flow", cohort), ("cohort_motion", moved))
     }
+    if known_motion(cohort) == ["mean_fd_mm"]:
+        motion = captions["cohort_motion"]
+        captions["cohort_motion"] = Caption(
+            "Mean framewise displacement of each subject",
+            f"{motion.text} The share of high-motion volumes is not known.",
+            motion.conclude,
+        )
+    return captions
 
 
 def _by_group(subjects: pd.DataFrame, groups: tuple[str, str]) -> str:
@@ -233,21 +241,30 @@ def motion_figure(
     """
     sites = list(dict.fromkeys(cohort["site"]))
     in_rows = len(sites) > MANY_SITES
+    shown = known_motion(cohort)
     with mpl.rc_context(RC):
         if in_rows:
             figure = Figure(figsize=(9.5, 1.2 + ROW_INCHES * len(sites)))
-            axes = figure.subplots(1, 2, sharey=True)
+            axes = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
         else:
-            figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), 6.4))
-            axes = figure.subplots(2, 1, sharex=True)
-        for axis, (column, (label, names)) in zip(axes, MOTION_PANELS.items(), strict=True):
+            height = 0.6 + 2.9 * len(shown)
+            figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), height))
+            axes = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, column in zip(axes, shown, strict=True):
+            label, names = MOTION_PANELS[column]
             draw_by_site(axis, cohort, column, groups, sites)
             draw_limits(axis, [limits[name] for name in names], in_rows)
             axis.set(**({"xlabel": label} if in_rows else {"ylabel": label}))
             axis.set(**({"xlim": (0, None)} if in_rows else {"ylim": (0, None)}))
-        name_sites(axes[0] if in_rows else axes[1], sites)
+        name_sites(axes[0] if in_rows else axes[-1], sites)
         group_legend(figure, cohort, "mean_fd_mm", groups)
     return figure
+
+
+def known_motion(cohort: pd.DataFrame) -> list[str]:
+    """Name the columns of head motion that are known; the first if none is."""
+    known = cohort.filter(MOTION_PANELS).notna().any()
+    return [name for name in MOTION_PANELS if known.get(name, False)] or [*MOTION_PANELS][:1]
 
 
 def name_sites(axis: Axes, sites: Sequence[str]) -> None:

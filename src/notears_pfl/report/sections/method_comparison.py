@@ -1,6 +1,7 @@
 """Comparison with other methods: proportion tests of connections over draws of subjects."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -24,6 +25,8 @@ RULES = {
     "majority": "at most sites",
     "all": "at all sites",
 }
+# Name of the file with the connections that the paper tests.
+DEFAULT_LIST = "tested_connections.tsv"
 # Maximum number of this study's own connections in the figure; the table lists all.
 MOST_OWN = 14
 # Positions of the columns of numbers beside the differences; p-values up to BOLD are bold.
@@ -50,10 +53,12 @@ def comparison_section(
     groups: tuple[str, str],
     pictures: Mapping[str, Picture],
     outdated: Sequence[str] | None = None,
+    published: str = "",
 ) -> Section:
     """Show the proportion tests of every connection and method.
 
-    ``outdated`` lists what has changed since the existing results were computed.
+    ``outdated`` lists what has changed since the existing results were computed; ``published`` is
+    the file of the published connections.
     """
     title = "Comparison with other methods"
     if tests is None:
@@ -84,7 +89,12 @@ def comparison_section(
     )  # fmt: skip
     notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
     picture = pictures.get("figure_proportions")
-    return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
+    given = tests.loc[tests["source"] == "published", ["from", "to"]].drop_duplicates()
+    content = {
+        "tests": table, "picture": picture, "notes": notes, "published": published,
+        "n_published": len(given), "is_default": Path(published).name == DEFAULT_LIST,
+    }  # fmt: skip
+    return Section("comparison", title, content)
 
 
 # Without a published list, when no connection is at every site of one group only.
