@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Wedge
@@ -22,7 +23,7 @@ from notears_pfl.report.figure_style import INK, RC, VERMILION, lobe_colours
 # Views from the left, from above and from the right, with the two coordinates that each shows.
 VIEWS = {"l": (1, 2), "z": (0, 1), "r": (1, 2)}
 VIEW_NAMES = {"l": "left hemisphere", "z": "from above", "r": "right hemisphere"}
-OUTLINE = {"linewidth": 0.5, "alpha": 0.55}
+OUTLINE: Any = {"linewidths": 0.5, "alpha": 0.55}
 # Margin around the brain, so that no arrow is clipped.
 MARGIN_MM = 4
 # Width of a letter and height of a line in the smallest view, as fractions of the view's width.
@@ -88,7 +89,8 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
     """
     colours = lobe_colours(rois["lobe"])
     for axis, (view, dimensions) in zip(axes, VIEWS.items(), strict=True):
-        left, right, bottom, top = _glass_brain().plot_brain_schematics(axis, view, **OUTLINE)
+        paths, inks, (left, right, bottom, top) = _brain_outline(view)
+        axis.add_collection(PathCollection(paths, facecolors="none", edgecolors=inks, **OUTLINE))
         axis.set_xlim(left - MARGIN_MM, right + MARGIN_MM)
         axis.set_ylim(bottom - MARGIN_MM, top + MARGIN_MM)
         if view == "l":
@@ -113,13 +115,23 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
 
 
 @cache
-def _glass_brain() -> Any:
-    """Load nilearn's drawing of the brain alone: all of its plotting takes a second to load."""
-    path = distribution("nilearn").locate_file("nilearn/plotting/glass_brain.py")
-    spec: Any = spec_from_file_location("glass_brain", str(path))
+def _brain_outline(view: str) -> tuple[list[Path], list[Any], tuple[float, float, float, float]]:
+    """Outline of the brain in mm, as nilearn draws it: paths, their colours, and its bounds.
+
+    Only the file with this drawing is loaded: all of nilearn's plotting takes a second to load.
+    """
+    file = distribution("nilearn").locate_file("nilearn/plotting/glass_brain.py")
+    spec: Any = spec_from_file_location("glass_brain", str(file))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    axis = Figure().subplots()
+    bounds = module.plot_brain_schematics(axis, view)
+    to_mm = [patch.get_transform() - axis.transData for patch in axis.patches]
+    paths = [
+        in_mm.transform_path(patch.get_path())
+        for in_mm, patch in zip(to_mm, axis.patches, strict=True)
+    ]
+    return paths, [patch.get_edgecolor() for patch in axis.patches], bounds
 
 
 def brain_rows(panels: Sequence[tuple[str, Sequence[Arrow]]], rois: pd.DataFrame) -> Figure:

@@ -60,7 +60,9 @@ def embed_image(
     width, height = image.size
     coded = io.BytesIO()
     lossless = quality is None
-    image.convert("RGB").save(coded, "WEBP", lossless=lossless, quality=quality or 0, method=2)
+    # Effort: more takes longer, and makes figures hardly smaller.
+    effort = {"quality": 0, "method": 1} if lossless else {"quality": quality, "method": 2}
+    image.convert("RGB").save(coded, "WEBP", lossless=lossless, **effort)
     return Picture(name, caption, data_url(coded.getvalue(), "image/webp"), width, height)
 
 

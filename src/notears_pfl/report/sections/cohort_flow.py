@@ -263,7 +263,7 @@ def motion_figure(
 
 def known_motion(cohort: pd.DataFrame) -> list[str]:
     """Name the columns of head motion that are known; the first if none is."""
-    known = cohort.filter(MOTION_PANELS).notna().any()
+    known = cohort.filter([*MOTION_PANELS]).notna().any()
     return [name for name in MOTION_PANELS if known.get(name, False)] or [*MOTION_PANELS][:1]
 
 
