@@ -169,8 +169,10 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
     angles, colours = circle_angles(rois), lobe_colours(rois["lobe"])
     connected = {name for arrow in arrows for name in (arrow.start, arrow.end)}
     width = (180 - GAP_DEG) / max((rois["x"] >= 0).sum(), (rois["x"] < 0).sum(), 1)
+    # As artists, not as patches: for the limits of the axes, which are set below, every arrow would
+    # be laid out once more.
     for name, angle in angles.items():
-        axis.add_patch(
+        axis.add_artist(
             Wedge(
                 (0, 0), RING, angle - 0.46 * width, angle + 0.46 * width, width=RING - RADIUS,
                 facecolor=colours[rois["lobe"][str(name)]], linewidth=0,
@@ -180,7 +182,7 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
         _write_name(axis, name, angles[name], name in connected)
     thin = _thinness(arrows)
     for arrow in arrows:
-        axis.add_patch(
+        axis.add_artist(
             FancyArrowPatch(
                 path=_bow(angles[arrow.start], angles[arrow.end]), arrowstyle="-|>",
                 mutation_scale=8 * thin, linewidth=arrow.width * thin, color=arrow.colour,
@@ -241,7 +243,7 @@ def _draw_arrows(
     thin = _thinness(arrows)
     for arrow in arrows:
         if arrow.start in places and arrow.end in places:
-            axis.add_patch(
+            axis.add_artist(
                 FancyArrowPatch(
                     tuple(places[arrow.start]), tuple(places[arrow.end]),
                     connectionstyle="arc3,rad=0.15", arrowstyle="-|>", mutation_scale=7 * thin,
