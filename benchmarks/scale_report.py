@@ -28,6 +28,7 @@ from tests.unit.report.toy import GROUPS, LIMITS, toy_findings, toy_origin
 
 from notears_pfl.report.figure_style import save_figure
 from notears_pfl.report.findings import Findings
+from notears_pfl.report.measures import FIGURES
 from notears_pfl.report.sections import (
     certainty,
     cohort_flow,
@@ -67,7 +68,7 @@ def large_study(n_subjects: int, n_sites: int) -> Findings:
     findings = toy_findings(n_per_cell=per_cell, sites=sites, times=TIMES)
     rng = np.random.default_rng(0)
     cohort = findings.cohort
-    for name in subject_quality.FIGURES:
+    for name in FIGURES:
         if name not in cohort:
             cohort[name] = rng.uniform(0.5, 1.0, len(cohort))
     return findings

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
 
-# Okabe and Ito's palette, distinguishable with all common types of colour blindness.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
 RC: Any = {
     "font.size": 9,
@@ -30,20 +26,6 @@ RC: Any = {
     # Element names in an SVG are random unless salted.
     "svg.hashsalt": "notears-pfl",
 }
-
-# Text and positive weights; secondary marks.
-INK, GREY = "#222222", "#8c8c8c"
-# Colour and marker of patients and of controls; groups never differ by colour alone.
-GROUP_LOOKS = ((VERMILION, "^"), (BLUE, "o"))
-# With more sites than this, figures have a row for each, and the page links networks' figures.
-MANY_SITES = 12
-# Vermilion is reserved for arrows.
-LOBES = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY)
-
-
-def lobe_colours(lobes: Iterable[str]) -> dict[str, str]:
-    """Colour of each lobe, in order of first appearance; after seven lobes the colours repeat."""
-    return {lobe: LOBES[i % len(LOBES)] for i, lobe in enumerate(dict.fromkeys(lobes))}
 
 
 def save_figure(figure: Figure, *paths: str | Path) -> None:

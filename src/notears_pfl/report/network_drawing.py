@@ -18,7 +18,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Wedge
 from matplotlib.path import Path
 
-from notears_pfl.report.figure_style import INK, RC, VERMILION, lobe_colours
+from notears_pfl.report.figure_style import RC
+from notears_pfl.report.palette import INK, VERMILION, lobe_colours
 
 # Views from the left, from above and from the right, with the two coordinates that each shows.
 VIEWS = {"l": (1, 2), "z": (0, 1), "r": (1, 2)}

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageColor
-from scipy.ndimage import maximum_filter
 
-from notears_pfl.report.figure_style import VERMILION, YELLOW
 from notears_pfl.report.page import embed_picture
 from notears_pfl.report.page_parts import Caption, Picture
+from notears_pfl.report.palette import VERMILION, YELLOW
 from notears_pfl.report.svg_drawing import SMALL, WIDTH, drawing, key, picture, text
 
 
@@ -68,8 +67,17 @@ def overlay(slices: Slices, plane: str, k: int, thickness: int = 1) -> NDArray[n
     outline = slices[f"{plane}_outline"][k]
     brain, white = (ImageColor.getrgb(colour) for colour, _ in OUTLINES)
     drawn[outline == 2] = white
-    drawn[maximum_filter(outline == 1, thickness)] = brain
+    drawn[_thickened(outline == 1, thickness)] = brain
     return np.asarray(drawn, dtype=np.uint8)
+
+
+def _thickened(mask: NDArray[np.bool_], thickness: int) -> NDArray[np.bool_]:
+    """Thicken lines of one pixel downwards and to the right."""
+    thick = mask.copy()
+    for _ in range(thickness - 1):
+        thick[1:] |= thick[:-1].copy()
+        thick[:, 1:] |= thick[:, :-1].copy()
+    return thick
 
 
 def registration_drawing(slices: Slices) -> str:

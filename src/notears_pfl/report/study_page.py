@@ -17,10 +17,10 @@ from notears_pfl.io.provenance import departures
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_regions, read_table
 from notears_pfl.report.contact_sheet import read_set_aside
-from notears_pfl.report.figure_style import MANY_SITES
 from notears_pfl.report.findings import Findings, selected_rois
 from notears_pfl.report.page import Page, embed_picture, index_page, link_picture
 from notears_pfl.report.page_parts import Caption, Picture, SetAside
+from notears_pfl.report.palette import MANY_SITES
 from notears_pfl.report.sections import (
     certainty,
     group_balance,

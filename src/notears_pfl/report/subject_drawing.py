@@ -6,15 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from notears_pfl.report.figure_style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    VERMILION,
-    lobe_colours,
-)
+from notears_pfl.report.palette import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, lobe_colours
 from notears_pfl.report.svg_drawing import (
     LABEL,
     LETTER,

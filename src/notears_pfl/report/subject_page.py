@@ -12,6 +12,7 @@ from notears_pfl.io.bids_tree import name_of_run
 from notears_pfl.io.images import read_arrays
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
+from notears_pfl.report.measures import FIGURES
 from notears_pfl.report.page import embed_drawing, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
 from notears_pfl.report.registration_drawing import (
@@ -19,7 +20,6 @@ from notears_pfl.report.registration_drawing import (
     Shown,
     registration_drawing,
 )
-from notears_pfl.report.sections.subject_quality import FIGURES
 from notears_pfl.report.subject_drawing import (
     carpet_drawing,
     coverage_drawing,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from notears_pfl.report.figure_style import BLACK, INK
+from notears_pfl.report.palette import BLACK, INK
 
 WIDTH = 900
 # Sizes of text: of labels and of what is smaller, and the width of a letter of them in pixels.

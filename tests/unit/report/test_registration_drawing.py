@@ -7,6 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.ndimage import maximum_filter
 
 from notears_pfl.report.page_parts import Caption
 from notears_pfl.report.registration_drawing import (
@@ -39,6 +40,18 @@ def test_outlines_have_their_colours_and_all_other_pixels_the_images_grey(plane)
         assert (drawn[outline == value] == expected).all()
     plain = outline == 0
     assert (drawn[plain] == slices[plane][1][plain][:, None]).all()
+
+
+@pytest.mark.parametrize("thickness", [1, 2])
+def test_an_outline_is_thickened_by_the_largest_value_around(rng, thickness):
+    slices = toy_slices()
+    slices["axial_outline"] = (rng.random((3, 21, 17)) < 0.1).astype(np.uint8)
+
+    drawn = overlay(slices, "axial", 0, thickness)
+
+    brain = np.rint(255 * np.array(mpl.colors.to_rgb(OUTLINES[0][0])))
+    expected = maximum_filter(slices["axial_outline"][0] == 1, thickness)
+    np.testing.assert_array_equal((drawn == brain).all(axis=2), expected)
 
 
 def test_drawing_leaves_the_slices_as_they_were():

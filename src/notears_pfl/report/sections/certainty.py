@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from notears_pfl.cohort.split import DISCOVERY
 from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.evidence.labels import n_labellings
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import (
     MOST_NAMED,
@@ -22,6 +22,7 @@ from notears_pfl.report.page_parts import (
     Section,
     page_table,
 )
+from notears_pfl.report.palette import GREY, GROUP_LOOKS, VERMILION
 from notears_pfl.report.sections.group_balance import (
     balance_lines,
     matching_lines,

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from notears_pfl.cohort.exclusion import NO_PARTNER
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, MANY_SITES, RC
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.palette import GREY, GROUP_LOOKS, INK, MANY_SITES
 from notears_pfl.report.sections.group_balance import balance_page_table, matching_lines
 
 FLOW_TITLES = {

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from notears_pfl.cohort.balance import ALL_SITES, BEFORE, INCLUDED, UNBALANCED
 from notears_pfl.cohort.exclusion import NO_PARTNER
 from notears_pfl.cohort.split import DISCOVERY
-from notears_pfl.report.figure_style import BLUE, GREY, INK, RC
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import (
     MOST_NAMED,
@@ -21,6 +21,7 @@ from notears_pfl.report.page_parts import (
     first_of,
     page_table,
 )
+from notears_pfl.report.palette import BLUE, GREY, INK
 
 # Differences farther out are drawn at the margin.
 WIDEST = 2.0

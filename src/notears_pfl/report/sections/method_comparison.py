@@ -9,8 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.figure_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.page_parts import Caption, Picture, Section, page_table, reason_not_shown
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
 
 # Title, colour and marker of every method.
 METHOD_LOOKS = {

@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from notears_pfl.report.figure_style import GREY, INK, MANY_SITES, ORANGE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.network_drawing import (
     SIGNS,
@@ -29,6 +29,7 @@ from notears_pfl.report.page_parts import (
     Section,
     page_table,
 )
+from notears_pfl.report.palette import GREY, INK, MANY_SITES, ORANGE, VERMILION
 from notears_pfl.report.sections.certainty import FOUND
 from notears_pfl.report.sections.connection_table import connection_table, edge_records
 
