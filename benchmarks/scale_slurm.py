@@ -115,7 +115,9 @@ def resume(folder: Path) -> None:
     subprocess.run(snakemake(folder, "--unlock"), check=True, capture_output=True)
     done = subprocess.run(on_cluster(folder), check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"The resumed run failed.\n{done.stderr[-3000:]}")
+        logs = sorted((folder / "logs/slurm").iterdir(), key=lambda log: log.stat().st_mtime)
+        last = "\n".join(log.read_text()[-2000:] for log in logs[-3:])
+        sys.exit(f"The resumed run failed.\n{done.stderr[-3000:]}\n{last}")
 
 
 def n_jobs(*states: str) -> int:

@@ -28,6 +28,8 @@ from notears_pfl.errors import InputError
 from notears_pfl.model.problem import Array, Mask
 
 Indices = npt.NDArray[np.intp]
+# Tests at a time: what is computed for them stays in the cache.
+BLOCK = 1 << 14
 # Largest partial correlation: atanh of it is finite.
 BELOW_ONE = 1 - 1e-15
 
@@ -154,6 +156,11 @@ def _choices(n: int, level: int) -> Indices:
 
 def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
     """Partial correlations of the pairs (i, j) given the rows of S, kept below 1."""
+    blocks = [slice(first, first + BLOCK) for first in range(0, len(i), BLOCK)]
+    return np.concatenate([_partial_block(R, i[own], j[own], S[own]) for own in blocks])
+
+
+def _partial_block(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
     variables = [i, j, *S.T]
     r = {
         (a, b): np.clip(R[variables[a], variables[b]], -BELOW_ONE, BELOW_ONE)
