@@ -3,10 +3,10 @@
     OMP_NUM_THREADS=1 python benchmarks/scale_report.py [SUBJECTS SITES]
 
 The studies are made up: quality measures of every subject, a network of about 150 edges per site
-and group, connections with their weights and flags. The networks of one site are drawn and their
-figures
-stand in for those of the others; figures of all sites together are drawn as they are. Times to open
-are medians over loads from the disk in a new headless Chromium of 1,280 by 800 pixels.
+and group, connections with their weights and flags. The networks of one site are drawn, and their
+figures stand in for those of the others; figures of all sites together are drawn as they are. Pages
+of subjects are those of ready series of 116 regions and 200 volumes. Times to open are medians over
+loads from the disk in a new headless Chromium of 1,280 by 800 pixels.
 """
 
 import shutil
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from playwright.sync_api import sync_playwright
 from scaling import ROOT, Row, exponent
 
@@ -39,6 +40,7 @@ from notears_pfl.report.sections import (
     subject_quality,
 )
 from notears_pfl.report.study_page import Extras, embed_figures, study_page
+from notears_pfl.report.subject_page import SubjectRecord, subject_page
 
 SIZES = ((713, 5), (3000, 20), (10_000, 50))
 N_LOADS = 5
@@ -50,7 +52,16 @@ LOADED = """() => {
     return [entry.domContentLoadedEventEnd, entry.loadEventEnd, paint?.startTime ?? NaN,
             performance.now()];
 }"""
+HOW = {
+    "figures": "of one site's networks, copied to the others",
+    "figures of the networks": "of one site, times sites",
+    "pages of subjects": "of 40 subjects, times subjects / 40",
+}
 OPENING = ("DOMContentLoaded", "load", "first paint", "tables can be sorted")
+
+
+# Pages of subjects that are made to know what one takes.
+N_PAGES = 40
 
 
 class Made(NamedTuple):
@@ -133,11 +144,27 @@ def make(n_subjects: int, n_sites: int, folder: Path) -> Made:
         (folder / "tables" / name).write_text(text, encoding="utf-8")
     (folder / "index.html").write_text(page.text, encoding="utf-8")
     cpu_s["front page"] = time.process_time() - start
+    one, size = pages_of_subjects(findings)
+    cpu_s["pages of subjects"] = one * n_subjects
     files = [path for path in folder.rglob("*") if path.is_file()]
     megabytes = {"front page": (folder / "index.html").stat().st_size / 1e6}
     for kind in ("tables", "figures"):
         megabytes[kind] = sum(p.stat().st_size for p in (folder / kind).iterdir()) / 1e6
-    return Made(cpu_s, megabytes, len(files))
+    megabytes["pages of subjects"] = size * n_subjects
+    return Made(cpu_s, megabytes, len(files) + n_subjects)
+
+
+def pages_of_subjects(findings: Findings) -> tuple[float, float]:
+    """CPU seconds and megabytes of the page of one subject, a mean over several."""
+    rng = np.random.default_rng(0)
+    rois = pd.read_csv(ROOT / "config/rois.tsv", sep="\t").set_index("abbreviation", drop=False)
+    series = pd.DataFrame(rng.standard_normal((200, len(rois))), columns=rois.index)
+    settings = {"band_hz": None, "min_coverage": 0.5}
+    start, size = time.process_time(), 0
+    for _, row in findings.cohort.head(N_PAGES).iterrows():
+        record = SubjectRecord(row, {"status": "ok"}, clean=series)
+        size += len(subject_page(record, rois, settings, back="").encode())
+    return (time.process_time() - start) / N_PAGES, size / 1e6 / N_PAGES
 
 
 def opening(page_file: Path) -> list[float]:
@@ -165,12 +192,10 @@ def rows(sizes: tuple[tuple[int, int], ...] = SIZES) -> Iterator[Row]:
             made, n_rois = make(n_subjects, n_sites, folder), 56
             at = ("report", n_sites, n_subjects, n_rois)
             for kind, value in made.megabytes.items():
-                yield Row(*at, f"size: {kind}", value, "MB")
-            yield Row(*at, "files but subjects' pages", made.n_files, "")
+                yield Row(*at, f"size: {kind}", value, "MB", HOW.get(kind, "measured"))
+            yield Row(*at, "files, with the pages of subjects", made.n_files, "")
             for kind, value in made.cpu_s.items():
-                one = kind == "figures of the networks"
-                how = "of one site, times sites" if one else "measured"
-                yield Row(*at, f"made: {kind}", value, "CPU s", how)
+                yield Row(*at, f"made: {kind}", value, "CPU s", HOW.get(kind, "measured"))
             for kind, value in zip(OPENING, opening(folder / "index.html"), strict=True):
                 yield Row(*at, f"opened: {kind}", value, "s")
             cost.append(made.cpu_s["front page"])
