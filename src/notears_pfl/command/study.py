@@ -31,7 +31,7 @@ SERIES_ADVICE = (
     "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
     "from the table."
 )
-RECORD = Path(".snakemake/image_headers.json")
+RECORD = Path(".snakemake/study_source.pickle")
 COHORT = Path("results/cohort/participants.tsv")
 
 

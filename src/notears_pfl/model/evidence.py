@@ -429,7 +429,7 @@ def log_bayes_factor(r: Array, g: Array, m: Array | float, v: Array | float) -> 
 def edge_odds(
     r: Array, g: Array, allowed: Mask, present: Array, rates: Rates, floor: float
 ) -> tuple[Array, Prior, Array]:
-    """Log-odds that an edge exists and exceeds ``floor``, given the other edges.
+    """Log-odds that an allowed edge exists and exceeds ``floor``, given the other edges.
 
     Also returns the prior of its weight, and the probability that a site has it if it is common,
     which the next call needs as ``present``.
@@ -465,14 +465,19 @@ def edge_odds(
     for_common += 0.5 * shared * Q**2 - 0.5 * np.log1p(rates.t0 * H)
     common = expit(logit(rates.common) + for_common)
 
+    m, v = np.where(common > 0.5, m, 0.0), np.where(common > 0.5, v, t)
+    # Elsewhere there are no edges to decide on.
+    common, tied, own = common[allowed], tied[allowed], own[allowed]
     with np.errstate(divide="ignore"):
         exists = np.logaddexp(np.log(common * q1) + tied, np.log((1 - common) * q0) + own)
     exists -= np.log(common * (1 - q1) + (1 - common) * (1 - q0))
-    m, v = np.where(common > 0.5, m, 0.0), np.where(common > 0.5, v, t)
-    precision = g + 1 / v
-    above, below = log_tails((r + m / v) / precision, 1 / np.sqrt(precision), floor)
+    precision = g[allowed] + 1 / v[allowed]
+    mean = (r[allowed] + m[allowed] / v[allowed]) / precision
+    above, below = log_tails(mean, 1 / np.sqrt(precision), floor)
     log_exists = -np.logaddexp(0, -exists)
-    odds = log_exists + above - np.logaddexp(-np.logaddexp(0, exists), log_exists + below)
+    odds = np.zeros(r.shape)
+    absent = np.logaddexp(-np.logaddexp(0, exists), log_exists + below)
+    odds[allowed] = log_exists + above - absent
     return odds, Prior(m, v), present
 
 
