@@ -30,31 +30,57 @@ from notears_pfl.simulate.sites import GraphOptions, Setting, simulate_sites
 SUBJECTS, GROUP, WAN_S = 10, "MDD", 0.05
 
 
-def write_series(folder, K, d, n_volumes):
-    """Write the series of ten subjects per site; return the sites' samples as the fit sees them."""
+def make_series(K, d, n_volumes):
+    """Give sites, labels of the ROIs and, by site, the series of ten subjects."""
     rng = stream(1, "benchmark", "federated", str(K), str(d))
     options = GraphOptions(edges_per_variable=1.0, perturbation="edges")
     setting = Setting(d, K, K * SUBJECTS * n_volumes, perturbation=0.1)
     simulated = simulate_sites(rng, setting, "per_site", options)
-    sites, rois, rows, samples = [f"S{k}" for k in range(K)], [f"R{i}" for i in range(d)], [], []
-    for site, x in zip(sites, simulated.samples, strict=True):
-        tables = {}
-        for i, part in enumerate(np.array_split(x, SUBJECTS)):
-            tables[f"sub-{site}{i}"] = table = pd.DataFrame(part, columns=rois)
-            table.to_csv(folder / f"sub-{site}{i}.tsv", sep="\t", index=False, float_format="%.17g")
-            rows.append((f"sub-{site}{i}", site, GROUP, "discovery"))
-        samples.append(site_samples(tables, "subject").x)
+    sites, rois = [f"S{k}" for k in range(K)], [f"R{i}" for i in range(d)]
+    tables = {
+        site: {
+            f"sub-{site}x{i}": pd.DataFrame(part, columns=rois)
+            for i, part in enumerate(np.array_split(x, SUBJECTS))
+        }
+        for site, x in zip(sites, simulated.samples, strict=True)
+    }
+    return sites, rois, tables
+
+
+def write_series(folder, tables):
+    """Write the series and the cohort's table."""
+    rows = []
+    for site, series in tables.items():
+        for who, table in series.items():
+            table.to_csv(folder / f"{who}.tsv", sep="\t", index=False, float_format="%.17g")
+            rows.append((who, site, GROUP, "discovery"))
     cohort = pd.DataFrame(rows, columns=["participant_id", "site", "group", "split"])
     cohort.to_csv(folder / "participants.tsv", sep="\t", index=False)
-    return sites, rois, samples
 
 
-def fit_between_hospitals(folder, federation: Federation):
-    """Run a centre and its sites; return the networks, the report and the times in seconds."""
+def free_port() -> int:
+    """Give a port of this machine that nothing uses now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def connect_through(kit: Path, port: int) -> None:
+    """Have a site connect to its centre at another port of this machine."""
+    path = kit / "startup/fed_client.json"
+    content = json.loads(path.read_text())
+    content["servers"][0]["service"]["target"] = f"localhost:{port}"
+    path.write_text(json.dumps(content))
+
+
+def run_between_hospitals(folder, federation: Federation, lines=None) -> float:
+    """Run a centre and its sites, some of them over lines at other ports; return the seconds."""
     provision(federation, folder / "kits")
     series = str(folder / "{participant_id}.tsv")
     cohort = str(folder / "participants.tsv")
     files = write_site_files(federation, cohort, series, 5, folder)
+    for site, port in (lines or {}).items():
+        connect_through(folder / f"kits/sites/{site}", port)
     with contextlib.ExitStack() as stack:
         for site in federation.sites:
             command = [sys.executable, "-m", "notears_pfl", "federated", "site"]
@@ -62,14 +88,18 @@ def fit_between_hospitals(folder, federation: Federation):
             stack.enter_context(running(command, {}, folder / f"{site}.log"))
         started = time.perf_counter()
         run_centre(folder / "kits/centre", federation, folder / "out")
-        seconds = time.perf_counter() - started
+        return time.perf_counter() - started
+
+
+def read_fit(folder, federation: Federation):
+    """Read the networks, the report and the seconds that the rounds took, by the first ledger."""
     keys = [(GROUP, site) for site in federation.sites]
     paths = [folder / f"out/group-{g}_site-{s}_relmat.tsv" for g, s in keys]
     networks = np.stack([table.to_numpy() for table in read_networks(paths, keys).values()])
     report = json.loads((folder / f"out/group-{GROUP}_fit.json").read_text())
-    first = pd.read_csv(folder / "sites/S0/ledger.tsv", sep="\t")
+    first = pd.read_csv(folder / f"sites/{federation.sites[0]}/ledger.tsv", sep="\t")
     times = pd.to_datetime(first["time"])
-    return networks, report, seconds, (times.iloc[-1] - times.iloc[0]).total_seconds()
+    return networks, report, (times.iloc[-1] - times.iloc[0]).total_seconds()
 
 
 def main():
@@ -81,16 +111,18 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sites, rois, samples = write_series(folder, options.sites, options.rois, options.volumes)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        sites, rois, tables = make_series(options.sites, options.rois, options.volumes)
+        write_series(folder, tables)
         federation = simulated_federation(sites, [GROUP], rois, "subject", {})
-        federation = replace(federation, port=port, patience_s=300.0)
+        federation = replace(federation, port=free_port(), patience_s=300.0)
         started = time.perf_counter()
-        here = NotearsPFL(progress=False).fit(samples).weights_
+        samples = [site_samples(series, "subject") for series in tables.values()]
+        subjects = [site.subjects for site in samples]
+        fit = NotearsPFL(progress=False).fit([site.x for site in samples], subjects=subjects)
+        here = fit.weights_
         alone = time.perf_counter() - started
-        there, report, total, rounds_s = fit_between_hospitals(folder, federation)
+        total = run_between_hospitals(folder, federation)
+        there, report, rounds_s = read_fit(folder, federation)
     trips = report["RoundTrips"]
     sent, received = report["BytesFromSites"]["S0"], report["BytesToSites"]["S0"]
     print(f"K = {options.sites}, d = {options.rois}, automatic selection and refit included")

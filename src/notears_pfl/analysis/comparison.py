@@ -8,7 +8,8 @@ import pandas as pd
 
 from notears_pfl.analysis.permutation import PermutationTest, contributions, permutation_test
 from notears_pfl.analysis.presence import CONNECTION, Rule, needed_sites
-from notears_pfl.analysis.proportion import benjamini_hochberg, compare_proportions
+from notears_pfl.analysis.proportion import compare_proportions
+from notears_pfl.false_discovery import benjamini_hochberg
 
 TEST = [*CONNECTION, "method"]
 COUNTED = ("present", "compelled", "either")

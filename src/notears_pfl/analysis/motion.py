@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
+from scipy.special import stdtr
 
 # Correlations are clipped to this, to keep their Fisher transform finite.
 LARGEST_CORRELATION = 1 - 1e-9
@@ -48,7 +48,7 @@ def motion_association(
         motion = _without_cell_means(known["mean_fd_mm"].to_numpy(dtype=float)[:, None], cells)
         scale = np.sqrt((z**2).sum(axis=0) * (motion**2).sum())
         np.divide((z * motion).sum(axis=0), scale, out=r, where=scale > 0)
-        p = 2 * student.sf(np.abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
+        p = 2 * stdtr(freedom, -np.abs(r) * np.sqrt(freedom / (1 - r**2)))
     return pairs.assign(n=n, r=r, p=p)
 
 

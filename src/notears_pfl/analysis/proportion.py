@@ -11,10 +11,7 @@ every other test of draw counts. The permutation test of labels (``permutation``
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.stats import fisher_exact, norm
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -83,13 +80,3 @@ def _wilson(p: float, n: int, z: float) -> tuple[float, float]:
     half = z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     scale = 1 + z**2 / n
     return float((middle - half) / scale), float((middle + half) / scale)
-
-
-def benjamini_hochberg(p: ArrayLike) -> Array:
-    """Adjust the p-values of one family to control the false discovery rate."""
-    values = np.asarray(p, dtype=float)
-    order = np.argsort(values)
-    scaled = values[order] * len(values) / np.arange(1, len(values) + 1)
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return adjusted

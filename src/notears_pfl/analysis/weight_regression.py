@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit
+
+from notears_pfl.false_discovery import benjamini_hochberg
 
 COLUMNS = [
     "column", "group", "from", "to", "sites", "n", "missing", "effect", "standard_error", "low",
@@ -95,7 +96,7 @@ def regress_weights(
                 rows.append({**names, **counts, "missing": (~known).sum(), **found})
     table = pd.DataFrame(rows, columns=COLUMNS)
     for _, family in table[table["p"].notna()].groupby("column"):
-        table.loc[family.index, "q"] = false_discovery_control(family["p"])
+        table.loc[family.index, "q"] = benjamini_hochberg(family["p"])
     return table.sort_values(["column", "p", "group"], kind="stable", ignore_index=True)
 
 
@@ -113,14 +114,14 @@ def _regression(w: np.ndarray, design: np.ndarray, sites: np.ndarray) -> dict[st
         return {}
     effect = x @ y / (x @ x)
     error = np.sqrt(((y - effect * x) ** 2).sum() / freedom / (x @ x))
-    half = student.isf((1 - COVERAGE) / 2, freedom) * error
+    half = -stdtrit(freedom, (1 - COVERAGE) / 2) * error
     return {
         "effect": effect,
         "standard_error": error,
         "low": effect - half,
         "high": effect + half,
         "r": x @ y / np.sqrt((x @ x) * (y @ y)),
-        "p": 2 * student.sf(abs(effect) / error, freedom),
+        "p": 2 * stdtr(freedom, -abs(effect) / error),
     }
 
 

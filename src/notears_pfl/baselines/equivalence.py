@@ -148,7 +148,7 @@ def complete(pdag: Pdag) -> Pdag:
                 graph.direct(i, j)
 
 
-def consistent_extension(pdag: Pdag) -> tuple[Pdag, bool]:
+def consistent_extension(graph: Pdag) -> tuple[Pdag, bool]:
     """DAG with the same edges, directions and colliders (Dor and Tarsi 1992), if one exists.
 
     Repeatedly removes a variable without outgoing edges whose neighbours are adjacent to all its
@@ -163,18 +163,22 @@ def consistent_extension(pdag: Pdag) -> tuple[Pdag, bool]:
     consistent : bool
         Whether it is a consistent extension.
     """
-    graph, dag = pdag.copy(), pdag.copy()
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    parents, children = [0] * len(graph), [0] * len(graph)
     left, consistent = (1 << len(graph)) - 1, True
+    # A variable that is no free sink becomes one only when a variable adjacent to it is removed.
+    candidates = left
     while left:
-        sink = next((i for i in members(left) if _is_free_sink(graph, adjacent, left, i)), None)
+        sink = next(
+            (i for i in members(candidates) if _is_free_sink(graph, adjacent, left, i)), None
+        )
         if sink is None:
             consistent = False
             sink = min(members(left), key=lambda i: (graph.children[i] & left).bit_count())
         left &= ~(1 << sink)
-        for i in members(adjacent[sink] & left):
-            dag.direct(i, sink)
-    return dag, consistent
+        candidates = left & (candidates >> sink << sink | adjacent[sink])
+        parents[sink], children[sink] = adjacent[sink] & left, adjacent[sink] & ~left
+    return Pdag(parents, children, [0] * len(graph)), consistent
 
 
 def _is_free_sink(graph: Pdag, adjacent: list[int], left: int, i: int) -> bool:

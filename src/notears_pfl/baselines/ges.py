@@ -8,6 +8,7 @@ with one backward path from each of its states, covers all penalties.
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,8 +86,7 @@ class Scores:
         return self._known[key]
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """Insertion or deletion of the edge between x and y, given the other parents of y.
 
     ``clique`` holds the neighbours of y that become its parents: in Chickering's letters,

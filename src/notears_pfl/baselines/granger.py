@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from notears_pfl.errors import InputError
 from notears_pfl.model.problem import Array, Mask
@@ -74,7 +74,7 @@ def granger(subjects: Sequence[Array], *, lag: int = 1, kind: Kind = "conditiona
     test = _conditional if kind == "conditional" else _pairwise
     statistic, sound = test(present, past, freedom)
     np.fill_diagonal(statistic, 0.0)
-    return GrangerFit(statistic, f_distribution.sf(statistic, lag, freedom), sound)
+    return GrangerFit(statistic, fdtrc(lag, freedom, np.maximum(statistic, 0.0)), sound)
 
 
 def _present_and_past(series: Sequence[Array], lag: int) -> tuple[Array, Array]:

@@ -7,11 +7,12 @@ normal distribution. Levels |S| = 0, 1, … run over all pairs at once, with
 """
 
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cache, lru_cache
+from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from notears_pfl.baselines.equivalence import (
     ClassFit,
@@ -27,6 +28,10 @@ from notears_pfl.errors import InputError
 from notears_pfl.model.problem import Array, Mask
 
 Indices = npt.NDArray[np.intp]
+# Tests at a time: what is computed for them stays in the cache.
+BLOCK = 1 << 14
+# Largest partial correlation: atanh of it is finite.
+BELOW_ONE = 1 - 1e-15
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def pc(
         msg = f"alpha: needed a number between 0 and 1, found {alpha}. Pass a level such as 0.01."
         raise InputError(msg)
     R, n = _checked(x, max_condition, center)
-    return _directed(skeleton(R, n, float(norm.isf(alpha / 2)), max_condition))
+    return _directed(skeleton(R, n, float(-ndtri(alpha / 2)), max_condition))
 
 
 def pc_with_edges(
@@ -86,6 +91,7 @@ def pc_with_edges(
     """
     R, n = _checked(x, max_condition, center)
 
+    @cache
     def learn(z: float) -> Skeleton:
         return skeleton(R, n, z, max_condition)
 
@@ -111,12 +117,13 @@ def skeleton(R: Array, n: int, z: float, max_condition: int) -> Skeleton:
         if not len(i):
             break
         statistic = np.sqrt(n - level - 3) * np.abs(np.arctanh(_partial(R, i, j, S)))
-        np.minimum.at(strength, (i, j), statistic)
-        strength = np.minimum(strength, strength.T)
-        separating = np.flatnonzero(statistic <= z)
-        for test in separating[np.argsort(statistic[separating], kind="stable")].tolist():
-            pair = (int(min(i[test], j[test])), int(max(i[test], j[test])))
-            separators.setdefault(pair, sum(1 << k for k in S[test].tolist()))
+        pair, smallest = np.minimum(i, j) * d + np.maximum(i, j), np.full(d * d, np.inf)
+        np.minimum.at(smallest, pair, statistic)
+        tests = np.flatnonzero((statistic <= z) & (statistic == smallest[pair]))
+        for test in tests[np.argsort(statistic[tests], kind="stable")].tolist():
+            separators.setdefault(divmod(int(pair[test]), d), sum(1 << k for k in S[test].tolist()))
+        both = smallest.reshape(d, d)
+        strength = np.minimum(strength, np.minimum(both, both.T))
         edges = edges & (strength > z)
     return Skeleton(edges, strength, separators)
 
@@ -132,23 +139,42 @@ def _tests(edges: Mask, level: int) -> tuple[Indices, Indices, Indices]:
     first, rest = [], []
     for node in range(len(edges)):
         around = np.flatnonzero(edges[node])
-        subsets = np.array(list(combinations(around, level + 1)), dtype=np.intp)
-        for position in range((level + 1) * bool(len(subsets))):
-            first.append(np.full(len(subsets), node))
-            rest.append(np.roll(subsets, -position, axis=1))
-    if not first:
-        return (np.empty(0, dtype=np.intp),) * 2 + (np.empty((0, level), dtype=np.intp),)
+        chosen = around[_choices(len(around), level)]
+        first.append(np.full(len(chosen), node))
+        rest.append(chosen)
     chosen = np.concatenate(rest)
     return np.concatenate(first), chosen[:, 0], chosen[:, 1:]
 
 
+@lru_cache(maxsize=32)
+def _choices(n: int, level: int) -> Indices:
+    """Positions among n variables of one to test and of ``level`` others, (n_tests, level + 1)."""
+    flat = chain.from_iterable(combinations(range(n), level + 1))
+    subsets = np.fromiter(flat, dtype=np.intp).reshape(-1, level + 1)
+    return np.concatenate([np.roll(subsets, -first, axis=1) for first in range(level + 1)])
+
+
 def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
     """Partial correlations of the pairs (i, j) given the rows of S, kept below 1."""
-    if not S.shape[1]:
-        return np.clip(R[i, j], -1 + 1e-15, 1 - 1e-15)
-    k, others = S[:, 0], S[:, 1:]
-    ij, ik, jk = (_partial(R, a, b, others) for a, b in ((i, j), (i, k), (j, k)))
-    return np.clip((ij - ik * jk) / np.sqrt((1 - ik**2) * (1 - jk**2)), -1 + 1e-15, 1 - 1e-15)
+    blocks = [slice(first, first + BLOCK) for first in range(0, len(i), BLOCK)]
+    return np.concatenate([_partial_block(R, i[own], j[own], S[own]) for own in blocks])
+
+
+def _partial_block(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
+    variables = [i, j, *S.T]
+    r = {
+        (a, b): np.clip(R[variables[a], variables[b]], -BELOW_ONE, BELOW_ONE)
+        for a, b in combinations(range(len(variables)), 2)
+    }
+    for k in range(len(variables) - 1, 1, -1):
+        left = [1 - r[a, k] ** 2 for a in range(k)]
+        r = {
+            (a, b): np.clip(
+                (r[a, b] - r[a, k] * r[b, k]) / np.sqrt(left[a] * left[b]), -BELOW_ONE, BELOW_ONE
+            )
+            for a, b in combinations(range(k), 2)
+        }
+    return r[0, 1]
 
 
 def _directed(found: Skeleton) -> ClassFit:

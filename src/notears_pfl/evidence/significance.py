@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
 
 from notears_pfl.evidence.comparison import COMPARED
 from notears_pfl.evidence.moments import Array, Mask
+from notears_pfl.false_discovery import benjamini_hochberg
 
 # Sums of the same subjects in another order differ by rounding.
 ROUNDING = 1e-9
@@ -167,7 +167,7 @@ def weight_test(differences: Array, T: Array) -> WeightTest:
     """Test weights by their draws, two of (1 + B, E) with the observed labelling first."""
     _, low, high = interval(differences)
     p = p_two_sided(T)
-    q, largest = (false_discovery_control(p), p_largest(T)) if len(p) else (p, p)
+    q, largest = (benjamini_hochberg(p), p_largest(T)) if len(p) else (p, p)
     return WeightTest(differences[0], T[0], low, high, p, q, largest)
 
 
@@ -201,7 +201,7 @@ def summarise(tested: Mask, weights: WeightTest, draws: Draws) -> PermutationRes
         sites_p=spread(p_two_sided(draws.sites)),
         degree=draws.degree[0],
         degree_p=degree_p,
-        degree_q=false_discovery_control(degree_p, axis=1),
+        degree_q=benjamini_hochberg(degree_p),
         degree_p_largest=p_largest(standardised(draws.degree)),
         counts=draws.counts[0],
         counts_p=p_either_side(draws.counts),

@@ -2,7 +2,7 @@
 
 The centre's computations depend only on the answers. A stopped fit therefore resumes by replaying
 the saved answers, and continues from there bit for bit as if it had not stopped. The journal grows
-by K d² numbers per round: 125 kB for five sites and 56 ROIs.
+by at most K d² numbers per round: 125 kB for five sites and 56 ROIs.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from notears_pfl.errors import FederatedError
 
 # Version of the format; a file of another version is discarded.
-FORMAT = 2
+FORMAT = 3
 # Length and checksum of a record, and the checksum of the request that it answers.
 HEAD = struct.Struct("<QII")
 
@@ -34,7 +34,7 @@ class Journal:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         first = json.dumps({**purpose, "format": FORMAT}, sort_keys=True).encode()
-        records = _records(path)
+        records = saved_records(path)
         if not records or records[0][1] != first:
             path.unlink(missing_ok=True)
             records = [(0, first)]
@@ -84,7 +84,7 @@ class Journal:
         self._path.unlink()
 
 
-def _records(path: Path) -> list[tuple[int, bytes]]:
+def saved_records(path: Path) -> list[tuple[int, bytes]]:
     """Complete records of a journal: the request's checksum and the body."""
     data = path.read_bytes() if path.exists() else b""
     records, start = [], 0

@@ -1,8 +1,12 @@
 """Encoding of messages: a JSON header that describes the content, then the arrays as raw bytes.
 
+An array with many zeros is packed: one bit per entry says whether it is zero, and only the others
+follow. Weights that respect an order of the ROIs are at least half zeros.
+
 Nothing received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are checked
-before memory is allocated: the header has a maximum length, and an array cannot be larger than the
-bytes received. A bundle is a concatenation of messages, so its size is the sum of theirs.
+before memory is allocated: the header has a maximum length, an array cannot be larger than the
+bytes received, and a packed one has a maximum number of entries. A bundle is a concatenation of
+messages, so its size is the sum of theirs.
 """
 
 import json
@@ -18,6 +22,9 @@ from notears_pfl.model.federation import Description
 
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
+FLOAT, FLOAT_BITS = np.dtype("<f8"), np.dtype("<i8")
+# Entries of a matrix of 4,096 ROIs.
+LARGEST_PACKED = 2**24
 # A plan has the longest header, with the labels of all ROIs: about 10 kB for 400 ROIs.
 LARGEST_HEADER = 2**20
 # A request is preceded by at most three preparations.
@@ -68,10 +75,29 @@ def encode(message: Message) -> bytes:
     """Encode a message as bytes."""
     arrays: list[np.ndarray] = []
     tree = _plain(message.values, arrays)
-    described = [[array.dtype.str, list(array.shape)] for array in arrays]
+    described, bodies = [], []
+    for array in arrays:
+        packed = _packed(array)
+        stored = [] if packed is None else [packed[0]]
+        described.append([array.dtype.str, list(array.shape), *stored])
+        bodies.append(array.tobytes() if packed is None else packed[1])
     content = [message.kind, message.round, message.basis, tree, described]
     header = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
-    return b"".join([LENGTH.pack(len(header)), header, *(array.tobytes() for array in arrays)])
+    return b"".join([LENGTH.pack(len(header)), header, *bodies])
+
+
+def _packed(array: np.ndarray) -> tuple[int, bytes] | None:
+    """Return how many entries are not zero, and the packed array; None if it would not be shorter.
+
+    A negative zero is not zero bit for bit, so it is kept.
+    """
+    if array.dtype != FLOAT or array.size > LARGEST_PACKED:
+        return None
+    kept = array.view(FLOAT_BITS).ravel() != 0
+    n_kept = int(np.count_nonzero(kept))
+    if -(-array.size // 8) + n_kept * FLOAT.itemsize >= array.nbytes:
+        return None
+    return n_kept, np.packbits(kept).tobytes() + array.ravel()[kept].tobytes()
 
 
 def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
@@ -101,22 +127,46 @@ def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
     header = data[start + LENGTH.size : position]
     kind, number, basis, tree, described = json.loads(header, parse_constant=_refuse_constant)
     arrays = []
-    for dtype, shape in described:
-        if dtype not in DTYPES or not all(type(n) is int and n >= 0 for n in shape):
+    for dtype, shape, *n_kept in described:
+        if dtype not in DTYPES or not all(type(n) is int and n >= 0 for n in (*shape, *n_kept)):
             msg = f"array of invalid type {dtype!r} or shape {shape!r}"
             raise ValueError(msg)
         count = int(np.prod(shape, dtype=object))
-        size = count * np.dtype(dtype).itemsize
-        if position + size > len(data):
-            msg = "an array is longer than the message"
-            raise ValueError(msg)
-        arrays.append(np.frombuffer(data, dtype, count, position).reshape(shape).copy())
-        position += size
+        read = _unpacked if n_kept else _raw
+        array, position = read(data, position, dtype, count, *n_kept)
+        arrays.append(array.reshape(shape))
     is_named = isinstance(kind, str) and len(kind) <= LONGEST_KIND
     if not is_named or any(type(n) is not int or abs(n) > LARGEST_NUMBER for n in (number, basis)):
         msg = "invalid kind, round or basis"
         raise TypeError(msg)
     return Message(kind, number, basis, _rebuilt(tree, arrays)), position
+
+
+def _raw(data: bytes, position: int, dtype: str, count: int) -> tuple[np.ndarray, int]:
+    """Read an array of ``count`` entries; return it and where it ends."""
+    end = position + count * np.dtype(dtype).itemsize
+    if end > len(data):
+        msg = "an array is longer than the message"
+        raise ValueError(msg)
+    return np.frombuffer(data, dtype, count, position).copy(), end
+
+
+def _unpacked(
+    data: bytes, position: int, dtype: str, count: int, n_kept: int
+) -> tuple[np.ndarray, int]:
+    """Read a packed array of ``count`` entries, ``n_kept`` of them not zero."""
+    if dtype != FLOAT or count > LARGEST_PACKED:
+        msg = f"packed array of invalid type {dtype!r} or of {count} entries"
+        raise ValueError(msg)
+    bits, position = _raw(data, position, "|u1", -(-count // 8))
+    values, end = _raw(data, position, dtype, n_kept)
+    kept = np.unpackbits(bits, count=count).view(bool)
+    if np.count_nonzero(kept) != n_kept:
+        msg = "a packed array whose bits and values do not agree"
+        raise ValueError(msg)
+    array = np.zeros(count)
+    array[kept] = values
+    return array, end
 
 
 def _refuse_constant(name: str) -> float:

@@ -2,14 +2,11 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
 from notears_pfl.analysis.proportion import (
-    benjamini_hochberg,
     compare_proportions,
     newcombe_interval,
 )
@@ -78,10 +75,3 @@ def test_nothing_differs_where_all_or_none_have_it(x):
 
     assert (test.p_z, test.p_z_two_sided, test.p_fisher) == (1, 1, 1)
     assert test.low < 0 < test.high
-
-
-def test_benjamini_hochberg_is_that_of_statsmodels(rng):
-    for size in (1, 2, 7, 40):
-        p = np.append(rng.random(size) ** 2, [0.03, 0.03])
-
-        assert_allclose(benjamini_hochberg(p), multipletests(p, method="fdr_bh")[1])

@@ -26,6 +26,35 @@ def forged(header, body=b""):
     return struct.pack("<I", len(text)) + text + body
 
 
+def packed(shape, n_kept, body, dtype="<f8", *more):
+    return forged(["step", 0, 0, {"array": 0}, [[dtype, shape, n_kept, *more]]], body)
+
+
+def size_of(array):
+    return len(encode(Message("step", 0, 0, (array,)))) - len(encode(Message("step", 0, 0)))
+
+
+@given(
+    st.lists(st.sampled_from([0.0, -0.0, 1.5, 5e-324, -np.inf, np.nan]), max_size=40),
+    st.integers(0, 60),
+)
+def test_arrays_with_zeros_arrive_bit_for_bit(some, n_zeros):
+    sent = np.array([*some, *[0.0] * n_zeros])[::-1]
+
+    ((message, _),) = decode(encode(Message("step", 0, 0, (sent, sent[None]))))
+
+    assert message.values[0].tobytes() == sent.tobytes()
+    assert message.values[1].shape == (1, len(sent))
+    assert message.values[0].flags.writeable
+
+
+def test_zeros_of_weights_take_a_bit_each(rng):
+    W = rng.normal(size=(56, 56))
+
+    assert size_of(W) < 8 * 56**2 + 50
+    assert size_of(np.triu(W, k=1)) < 8 * 56 * 55 / 2 + 56**2 / 8 + 50
+
+
 def test_numbers_and_arrays_arrive_bit_for_bit(rng):
     W = rng.normal(size=(5, 5)) * 10.0 ** rng.integers(-300, 300, size=(5, 5))
     values = (W, 0.1 + 0.2, np.arange(4), W.T, None, ("a", [1, True]), {"k": W[0]})
@@ -83,6 +112,13 @@ def test_shapes_are_listed_value_by_value():
         pytest.param(forged(["step", 10**400, 0, {"tuple": []}, []]), id="round too large"),
         pytest.param(forged(["s" * 99, 0, 0, {"tuple": []}, []]), id="long name"),
         pytest.param(forged(["step", 0, 0, {"array": 0}, [["<f8", [0, 2**80]]]]), id="overflow"),
+        pytest.param(packed([16], 2, b"\xff\x00" + bytes(16)), id="packed: too few values"),
+        pytest.param(packed([16], 1, b"\xff\x00" + bytes(8)), id="packed: one for all"),
+        pytest.param(packed([16], 2, b"\xc0\x00" + bytes(8)), id="packed: cut off"),
+        pytest.param(packed([16], -1, b"\xc0\x00"), id="packed: negative number"),
+        pytest.param(packed([2**14, 2**14], 0, bytes(2**25)), id="packed: huge"),
+        pytest.param(packed([16], 2, b"\xc0\x00" + bytes(16), "<i8"), id="packed: integers"),
+        pytest.param(packed([16], 2, b"\xc0\x00" + bytes(16), "<f8", 2), id="packed: twice"),
         pytest.param(struct.pack("<I", 2**31) + b"[]", id="long header"),
         pytest.param(forged(["begin", 0, 0, {"tuple": []}, []]) * 9, id="many messages"),
         pytest.param(forged({}), id="no header"),
