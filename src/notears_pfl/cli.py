@@ -75,6 +75,9 @@ def _add_study(commands: Any) -> None:
     run.add_argument("--cores", default="all", help="number of cores, or all (the default)")
     run.set_defaults(run=_run_study)
 
+    unlock = actions.add_parser("unlock", help="unlock this folder after a run that was killed")
+    unlock.set_defaults(run=_unlock_study)
+
 
 # The following are imported only when asked for, because they need the packages of the workflow.
 
@@ -98,6 +101,13 @@ def _run_study(options: argparse.Namespace) -> int:
     from notears_pfl.command.study import run_study
 
     return run_study(options.config, options.cores, options.further)
+
+
+def _unlock_study(options: argparse.Namespace) -> int:
+    require_workflow()
+    from notears_pfl.command.locks import unlock
+
+    return unlock()
 
 
 def _add_federated(commands: Any) -> None:

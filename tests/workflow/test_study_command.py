@@ -1,14 +1,18 @@
 """``notears-pfl study`` on real data sets: settings, checks without jobs, and what a run shows."""
 
+import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 import yaml
 
-from .conftest import new_study, with_series
+from .conftest import ROOT, new_study, with_series
 from .own_dataset import AT_START, name_of
 
 
@@ -141,3 +145,29 @@ def test_options_of_snakemake_are_for_runs_alone(study):
 
     assert done.returncode == 2
     assert "only notears-pfl study run takes options of Snakemake" in done.stderr
+
+
+def test_a_killed_run_is_named_and_unlocked(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "notears_pfl", "study", "run", "config/config.yaml"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        while not [*tmp_path.glob(".snakemake/locks/*.output.lock")]:
+            assert run.poll() is None
+            time.sleep(0.1)
+        under_way = pfl(tmp_path, "unlock")
+    finally:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    again = pfl(tmp_path, "run", "config/config.yaml")
+    unlocked = pfl(tmp_path, "unlock")
+    planned = pfl(tmp_path, "run", "config/config.yaml", "--", "--dry-run")
+
+    assert (under_way.returncode, again.returncode) == (1, 1)
+    assert f"(process {run.pid}, begun on" in under_way.stdout
+    assert f"still locked by a run that was killed (process {run.pid}" in again.stderr
+    assert "notears-pfl study unlock" in again.stderr
+    assert (unlocked.returncode, planned.returncode) == (0, 0)
+    assert "locked" not in planned.stderr

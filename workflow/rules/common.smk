@@ -16,7 +16,7 @@ try:
         config,
         ROOT / "workflow/schemas",
         " + ".join(str(path) for path in workflow.configfiles),
-        record=Path(".snakemake/image_headers.json"),
+        record=Path(".snakemake/study_source.pickle"),
         is_main=workflow.is_main_process,
         needs_networks=workflow.is_main_process and not PREPROCESSING_ALONE,
     )

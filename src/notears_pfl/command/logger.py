@@ -1,14 +1,18 @@
 """The logger plugin ``stages`` of Snakemake, which passes its events on to :mod:`progress`."""
 
+import contextlib
 import logging
 import os
 import re
 import sys
+import threading
+import time
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from notears_pfl.command.progress import Progress, Screen, has_error
+from notears_pfl.command.locks import CANNOT_LOCK, why_locked
+from notears_pfl.command.progress import LONGEST_SILENCE, Progress, Screen, has_error
 from notears_pfl.command.stages import stages_of_rules
 from notears_pfl.command.workflow import RULES
 
@@ -40,6 +44,9 @@ class LogHandler(LogHandlerBase):
         stream = sys.stderr
         is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self.progress = Progress(Screen(stream, is_terminal=is_terminal), stages_of_rules(RULES))
+        self._closed = threading.Event()
+        if not is_terminal:
+            threading.Thread(target=self._break_silence, daemon=True).start()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show what an event of Snakemake means."""
@@ -74,14 +81,23 @@ class LogHandler(LogHandlerBase):
                 if is_told and not text.startswith(REPEATED):
                     progress.screen.say(_in_our_words(text))
 
+    def _break_silence(self) -> None:
+        """Look now and then, while jobs run, whether nothing was said for long."""
+        while not self._closed.wait(LONGEST_SILENCE / 8):
+            with self.lock or contextlib.nullcontext():
+                self.progress.remind(time.time())
+
     def close(self) -> None:
         """Leave nothing on the screen that changes."""
+        self._closed.set()
         self.progress.close()
         super().close()
 
 
 def _in_our_words(text: str) -> str:
     """Leave out where Snakemake found an error, which is not where the user made it."""
+    if CANNOT_LOCK in text:
+        return why_locked()
     _, missing, files = text.partition(MISSING)
     if missing:
         names = ", ".join(files.split())

@@ -1,7 +1,8 @@
 """Show what a run does: a line per stage with the time left, and failures as they come.
 
 On a terminal the lines of running stages are drawn anew with every job that starts or ends. In a
-log file each stage has a line when it begins and when it ends, and large ones one at every quarter.
+log file each stage has a line when it begins and when it ends, and large ones one at every quarter;
+after two minutes of silence, the stages that are at work have one each.
 """
 
 import re
@@ -21,6 +22,8 @@ from notears_pfl.io.sidecars import read_sidecar
 BAR, QUARTERS = 20, 4
 # A stage of so many jobs has lines in a log file on the way.
 LARGE = 20
+# A log file is silent for at most so many seconds while jobs run.
+LONGEST_SILENCE = 120
 # A warning of ours as Python writes it to a job's log; other packages' warnings stay there.
 WARNING = re.compile(r"^\S+:\d+: (?:NotConverged|DoubtfulFit)Warning: (.+)$", re.MULTILINE)
 # The last lines of a traceback.
@@ -134,6 +137,7 @@ class Progress:
         # Files of the jobs that have started: outputs and logs.
         self._files: dict[int, tuple[list[str], list[str]]] = {}
         self._said: set[str] = set()
+        self._spoke = 0.0
 
     def plan(self, counts: Mapping[str, int]) -> None:
         """Take the number of jobs of each rule, and say how many there are of each stage."""
@@ -157,7 +161,7 @@ class Progress:
             return
         self._files[job] = list(outputs), list(logs)
         if stage.began is None and not self.screen.is_terminal:
-            self.screen.say(f"{stage.name:<14} begins: {jobs_of(stage.total)}")
+            self._say(f"{stage.name:<14} begins: {jobs_of(stage.total)}", now)
         stage.start(job, rule, now)
         self._draw(now)
 
@@ -171,18 +175,18 @@ class Progress:
             # Later steps, and the runs, of a failed subject fail for the same reason.
             if self._said.isdisjoint({who, who.partition(" ")[0]}):
                 self._said.add(who)
-                self.screen.say(f"{stage.name}: {who} failed and is left out: {reason}")
+                self._say(f"{stage.name}: {who} failed and is left out: {reason}", now)
         for text in warnings_in(logs):
             if text not in self._said:
                 self._said.add(text)
-                self.screen.say(f"{stage.name}: warning: {text}")
+                self._say(f"{stage.name}: warning: {text}", now)
         quarter = QUARTERS * stage.done // stage.total
         stage.finish(job, now)
         is_next = stage.total >= LARGE and QUARTERS * stage.done // stage.total > quarter
         if stage.done == stage.total:
-            self.screen.say(stage.summary(now))
+            self._say(stage.summary(now), now)
         elif is_next and not self.screen.is_terminal:
-            self.screen.say(stage.line(now))
+            self._say(stage.line(now), now)
         self._draw(now)
 
     def fail(self, job: int, rule: str, now: float, logs: Sequence[str]) -> None:
@@ -200,9 +204,20 @@ class Progress:
         )
         self._draw(now)
 
+    def remind(self, now: float) -> None:
+        """Break a long silence in a log file: say how far the stages are that are at work."""
+        if not self.screen.is_terminal and now - self._spoke >= LONGEST_SILENCE:
+            for stage in self.stages.values():
+                if stage.running:
+                    self._say(stage.line(now), now)
+
     def close(self) -> None:
         """Leave nothing on the screen that changes."""
         self.screen.show([])
+
+    def _say(self, text: str, now: float) -> None:
+        self.screen.say(text)
+        self._spoke = now
 
     def _stage(self, rule: str) -> Stage | None:
         return self.stages.get(self.stage_of.get(rule, OTHER))

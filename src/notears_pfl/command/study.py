@@ -7,6 +7,7 @@ from typing import Any
 
 from snakemake.utils import update_config
 
+from notears_pfl.command.locks import noting_this_run
 from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
@@ -20,10 +21,17 @@ from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.configuration import check_settings_file
+from notears_pfl.study.enrolment import describe_problems
 from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.plan import Plan, plan_study
+from notears_pfl.study.series_check import series_problems, unknown_groups
+from notears_pfl.study.sources import RoiSeries
 
-RECORD = Path(".snakemake/image_headers.json")
+SERIES_ADVICE = (
+    "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
+    "from the table."
+)
+RECORD = Path(".snakemake/study_source.pickle")
 COHORT = Path("results/cohort/participants.tsv")
 
 
@@ -81,6 +89,15 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         print(f"\nThis study cannot be run as it is configured:\n{refusal(error, config)}")
         return 1
     print("\n".join(described(plan)), flush=True)
+    if isinstance(plan.source, RoiSeries):
+        people, table = plan.source.participants, plan.source.participants_table
+        if unknown := unknown_groups(people, plan.groups, table):
+            print(unknown, flush=True)
+        source, regions = merged_settings(config)["source"], (plan.atlas.rois, plan.atlas.selected)
+        if problems := series_problems(plan.source.series, source, *regions):
+            unusable = describe_problems(problems, len(people), table, SERIES_ADVICE)
+            print("\n".join([*plan.source.notices, "", unusable]))
+            return 1
     # It looks for the files that the first jobs need, and passes on the plan's notices.
     target = ["preprocessing"] if preprocessing else []
     code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1", *target])
@@ -97,7 +114,8 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     before = {path: _changed_at(path) for path in (COHORT, REPORT)}
     # In one word: all by itself would be taken for the target by the rules.
     options = [f"--cores={cores}", *further]
-    code = run_snakemake([*config_option(config), *options])
+    with noting_this_run():
+        code = run_snakemake([*config_option(config), *options])
     if code == 0:
         targets = targets_of(options)
         # Not what an earlier run has left, unless this one has found it up to date.

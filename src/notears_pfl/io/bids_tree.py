@@ -89,6 +89,7 @@ class BidsTree:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
         self._listed: dict[Path, list[str]] = {}
+        self._sidecars: dict[Path, list[BidsFile]] = {}
         check_folders([root])
 
     def subjects(self) -> list[str]:
@@ -137,11 +138,8 @@ class BidsTree:
         folder = Path(image.path).parent
         above = [folder, *folder.parents]
         for place in reversed(above[: above.index(self.root) + 1]):
-            named = (
-                BidsFile.parse(place / name) for name in self._names(place) if name[-5:] == ".json"
-            )
-            here = [file.path for file in named if file and file.describes(image)]
-            if own in self._names(place):
+            here = [file.path for file in self._sidecars_in(place) if file.describes(image)]
+            if str(place / own) in here:
                 here = [str(place / own)]
             if len(here) > 1:
                 msg = (
@@ -151,6 +149,14 @@ class BidsTree:
                 raise DatasetError(msg)
             found += here
         return found
+
+    def _sidecars_in(self, folder: Path) -> list[BidsFile]:
+        # The root has a name for every subject: it is searched once, not for every image.
+        if folder not in self._sidecars:
+            names = (name for name in self._names(folder) if name.endswith(".json"))
+            files = (BidsFile.parse(folder / name) for name in names)
+            self._sidecars[folder] = [file for file in files if file]
+        return self._sidecars[folder]
 
     def _names(self, folder: Path) -> list[str]:
         if folder not in self._listed:
@@ -168,3 +174,9 @@ class BidsTree:
                 raise DatasetError(msg) from error
             self._listed[folder] = sorted(names)
         return self._listed[folder]
+
+
+def name_of_run(path: str) -> str:
+    """Name of the run that a file was made of; empty if its name has none."""
+    file = BidsFile.parse(path)
+    return file.run_name if file else ""

@@ -13,7 +13,7 @@ import pandas as pd
 from notears_pfl.errors import TableError
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import read_relmat, read_table, write_table
-from notears_pfl.runs import by_run
+from notears_pfl.runs import RUN, by_run
 from notears_pfl.version import __version__
 
 # Besides this one, which tells its version itself.
@@ -67,7 +67,7 @@ def read_subjects(
 
 
 def _columns(path: str, rois: Sequence[str]) -> pd.DataFrame:
-    table = by_run(read_table(path))
+    table = by_run(read_table(path, only={RUN, *rois}))
     kinds = dict(zip(table.columns, table.dtypes, strict=True))
     wrong = [
         roi for roi in rois if roi not in kinds or not pd.api.types.is_numeric_dtype(kinds[roi])

@@ -1,6 +1,7 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
+import csv
 import errno
 import io
 import os
@@ -11,7 +12,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -75,11 +76,11 @@ def read_series(
                 return np.loadtxt(io.StringIO(read_text(path)), ndmin=2)
             case ".npy":
                 # A map refuses a damaged header that asks for more than the file holds.
-                return np.array(_numbers(np.load(path, mmap_mode="r"), path))
+                return np.array(require_numbers(np.load(path, mmap_mode="r"), path))
             case ".npz":
-                return _numbers(_from_archive(path, names), path)
+                return require_numbers(_from_archive(path, names), path)
             case ".mat":
-                return _numbers(_only_matrix(path), path)
+                return require_numbers(_only_matrix(path), path)
     known = ", ".join(FORMS)
     msg = (
         f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
@@ -116,6 +117,47 @@ def check_archive(path: str | Path) -> None:
         _ = archive.files
 
 
+def archive_outlines(path: str | Path) -> dict[str, np.ndarray]:
+    """Arrays of an archive by name, in shape and type alone: their values are not read."""
+    with _readable(path), zipfile.ZipFile(path) as archive:
+        arrays = {}
+        for member in archive.namelist():
+            with archive.open(member) as file:
+                arrays[member.removesuffix(".npy")] = _outline(file)
+        return arrays
+
+
+def series_outline(path: str | Path) -> pd.DataFrame | np.ndarray:
+    """Series of one file as :func:`read_series` gives them, but for their values.
+
+    A frame has the names of the columns and no rows.
+    """
+    path = Path(path)
+    with _readable(path):
+        match path.suffix:
+            case ".tsv" | ".csv":
+                with path.open(encoding="utf-8-sig") as file:
+                    names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix]), [])
+                return pd.DataFrame(columns=names, dtype=float)
+            case ".npy":
+                with path.open("rb") as file:
+                    return require_numbers(_outline(file), path)
+            case ".mat":
+                return np.broadcast_to(0.0, _shape_of_only_matrix(path))
+    lines = [line.partition("#")[0].split() for line in read_text(path).splitlines()]
+    rows = [cells for cells in lines if cells]
+    return np.broadcast_to(0.0, (len(rows), len(rows[0]) if rows else 0))
+
+
+def _outline(file: IO[bytes]) -> np.ndarray:
+    """Array of the shape and type that the header of an ``.npy`` names."""
+    header = np.lib.format
+    is_first = header.read_magic(file) == (1, 0)
+    read = header.read_array_header_1_0 if is_first else header.read_array_header_2_0
+    shape, _, dtype = read(file)
+    return np.broadcast_to(np.empty((), dtype), shape)
+
+
 @contextlib.contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
     """Name the file in the error of a library that cannot read it."""
@@ -135,7 +177,7 @@ def _readable(path: str | Path) -> Iterator[None]:
         raise TableError(msg) from error
 
 
-def _numbers(values: object, path: Path) -> np.ndarray:
+def require_numbers(values: object, path: str | Path) -> np.ndarray:
     """Refuse arrays of anything but real numbers."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
         what = values.dtype if isinstance(values, np.ndarray) else type(values).__name__
@@ -150,14 +192,28 @@ def _only_matrix(path: Path) -> np.ndarray:
     from scipy.io import loadmat
 
     found = {k: v for k, v in loadmat(path).items() if not k.startswith("__") and np.size(v) > 1}
+    matrix: np.ndarray = _only(found, path)
+    return matrix
+
+
+def _shape_of_only_matrix(path: Path) -> tuple[int, ...]:
+    """Shape of the matrix of a file of MATLAB that holds no other."""
+    from scipy.io import whosmat
+
+    shapes = {name: shape for name, shape, _ in whosmat(path) if np.prod(shape) > 1}
+    shape: tuple[int, ...] = _only(shapes, path)
+    return shape
+
+
+def _only(found: Mapping[str, Any], path: Path) -> Any:
+    """Refuse a file of MATLAB with more or less than one matrix."""
     if len(found) != 1:
         msg = (
             f"{path}: one matrix was needed, found {len(found)} ({', '.join(found) or 'none'}). "
             "Save the series alone."
         )
         raise TableError(msg)
-    matrix: np.ndarray = next(iter(found.values()))
-    return matrix
+    return next(iter(found.values()))
 
 
 def _from_archive(path: Path, names: Sequence[str]) -> np.ndarray:

@@ -19,6 +19,7 @@ so that with many samples ``threshold`` is a floor on the absolute weight, and w
 needs evidence. Arrays have the shape (K, d, d), entry (k, i, j) for the edge i → j at site k.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,6 +39,11 @@ MAX_ROUNDS = 4
 # An edge changes at most this often in one round: two parents that replace each other would
 # otherwise change for ever.
 MAX_CHANGES = 3
+# Numbers in the largest arrays at a time: what is computed for columns stays in the cache.
+BLOCK = 1 << 20
+# Places for parents of columns that have fewer. LAPACK inverts up to three parents in four places
+# with the same rounding as in more.
+NARROW = 4
 # Samples per ROI below which the edges are decided from several starts.
 FEW = 4
 # Grid of the slab's variance and of the share that all sites have in common.
@@ -50,19 +56,6 @@ class Prior(NamedTuple):
 
     m: Array
     v: Array
-
-
-class Statistics(NamedTuple):
-    """What the samples say about columns (k, j), P of them.
-
-    Score r and curvature g, (P, d), of every weight given the other parents; sum of squared
-    residuals in units of the noise and number of weights that the samples determine, (P,).
-    """
-
-    r: Array
-    g: Array
-    residual: Array
-    used: Array
 
 
 @dataclass(frozen=True)
@@ -83,6 +76,11 @@ class Rates:
     otherwise: float
     t0: float
     td: float
+
+    @property
+    def slab(self) -> float:
+        """Variance of a weight about which the other sites say nothing."""
+        return self.t0 + self.td
 
 
 @dataclass(frozen=True)
@@ -192,92 +190,245 @@ def _settle(
     U: Array, precision: Array, A: Mask, allowed: Mask, floor: float, rates: Rates, required: Mask,
     columns: npt.NDArray[np.intp],
 ) -> tuple[Mask, Array]:  # fmt: skip
-    """Change edges in these columns, the most convincing one first, until none asks for it.
+    """Change edges in these columns until none asks for it; return the edges and their odds.
 
-    Given the orders, columns do not depend on each other: all of them change at once, and a column
-    is left alone when nothing in it changed.
+    Given the orders, columns do not depend on each other.
     """
-    K, d, _ = U.shape
-    A, changes = A.copy(), np.zeros(A.shape, dtype=int)
-    r, g, odds = (np.zeros(U.shape) for _ in range(3))
-    prior = _slab(U, rates)
-    present = np.where(A, 0.95, 0.05)
-    k, j = np.repeat(np.arange(K), len(columns)), np.tile(columns, K)
-    while len(columns):
-        found = edge_statistics(U, precision, A, prior, k, j)
-        r[k, :, j], g[k, :, j] = found.r, found.g
-        # The columns that have just changed, (K, d, number of columns).
-        here = np.ix_(np.arange(K), np.arange(d), columns)
-        now, slab, present[here] = edge_odds(
-            r[here], g[here], allowed[here], present[here], rates, floor
+    A, odds = A.copy(), np.zeros(U.shape)
+    size = max(1, BLOCK // A[:, :, 0].size)
+    for first in range(0, len(columns), size):
+        block = columns[first : first + size]
+        now, may, must = (
+            mask[:, :, block].swapaxes(1, 2).copy() for mask in (A, allowed, required)
         )
-        odds[here] = now
-        prior.m[here], prior.v[here] = slab
-        gain = np.where(A[here], -now, now)
-        open_ = allowed[here] & ~required[here] & (changes[here] < MAX_CHANGES) & (gain > 0)
-        gain = np.where(open_, gain, 0.0)
-        # One parent per column: at the sites that ask for it, all at once.
-        parent = gain.sum(axis=0).argmax(axis=0)
-        sites, which = np.nonzero(gain[:, parent, np.arange(len(columns))] > 0)
-        k, i, j = sites, parent[which], columns[which]
-        A[k, i, j] ^= True
-        changes[k, i, j] += 1
-        columns = np.unique(j)
+        edges, found = _settle_block(U, precision, now, may, must, floor, rates, block)
+        A[:, :, block], odds[:, :, block] = edges.swapaxes(1, 2), found.swapaxes(1, 2)
     return A, odds
 
 
-def _all_columns(U: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Sites k and ROIs j of all columns."""
-    k, j = (index.ravel() for index in np.indices(U.shape[:2]))
-    return k, j
+def _settle_block(
+    U: Array, precision: Array, A: Mask, allowed: Mask, required: Mask, floor: float, rates: Rates,
+    columns: npt.NDArray[np.intp],
+) -> tuple[Mask, Array]:  # fmt: skip
+    """Change edges in one block of columns, the most convincing one first.
+
+    All columns change at once, and the column of a site is left alone when nothing in it changed.
+    Here A, ``allowed``, ``required`` and the odds have the shape (K, number of columns, d).
+    """
+    changes = np.zeros(A.shape, dtype=np.int8)
+    r, g, odds = (np.zeros(A.shape) for _ in range(3))
+    prior, present = _slab(A.shape, rates), np.where(A, 0.95, 0.05)
+    # Edges that no site may have are left out.
+    somewhere: Mask = np.any(allowed, axis=0)
+    k, place = _pairs(len(U), np.arange(len(columns)))
+    while len(k):
+        own, j = Prior(prior.m[k, place], prior.v[k, place]), columns[place]
+        r[k, place], g[k, place] = edge_statistics(U, precision[k, j], A[k, place], own, k, j)
+        # The columns in which something has just changed.
+        places = np.unique(place)
+        edges = _numbers(somewhere, places)
+        r_now, g_now, share = (_taken(X, edges) for X in (r, g, present))
+        may = allowed.reshape(len(U), -1).take(edges, axis=1)
+        found = edge_odds(r_now, g_now, may, share, rates, floor)
+        for X, x in zip((odds, *prior, present), (found[0], *found[1], found[2]), strict=True):
+            X.reshape(len(U), -1)[:, edges] = x
+        now, has = odds[:, places], A[:, places]
+        gain = np.where(has, -now, now)
+        open_ = allowed[:, places] & ~required[:, places] & (changes[:, places] < MAX_CHANGES)
+        gain = np.where(open_ & (gain > 0), gain, 0.0)
+        # One parent per column: at the sites that ask for it, all at once.
+        parent = gain.sum(axis=0).argmax(axis=1)
+        k, which = np.nonzero(gain[:, np.arange(len(places)), parent] > 0)
+        place = places[which]
+        A[k, place, parent[which]] ^= True
+        changes[k, place, parent[which]] += 1
+    return A, odds
 
 
-def all_statistics(U: Array, precision: Array, A: Mask, prior: Prior) -> tuple[Array, Array]:
-    """Score and curvature of all weights, (K, d, d)."""
-    found = edge_statistics(U, precision, A, prior, *_all_columns(U))
-    r, g = (values.reshape(U.shape).swapaxes(1, 2) for values in (found.r, found.g))
-    return r, g
+def _numbers(mask: Mask, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Places of the entries of these rows of a mask in the whole mask, row after row."""
+    row, column = np.nonzero(mask[rows])
+    return rows[row] * mask.shape[1] + column
 
 
-def _slab(U: Array, rates: Rates) -> Prior:
+def _taken(X: Array, edges: npt.NDArray[np.intp]) -> Array:
+    """Values of these edges at all sites, (K, number of edges), one site after another."""
+    return X.reshape(len(X), -1).take(edges, axis=1)
+
+
+def _pairs(
+    K: int, columns: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Sites k and ROIs j of these columns at all sites, site by site."""
+    return np.repeat(np.arange(K), len(columns)), np.tile(columns, K)
+
+
+def _slab(shape: tuple[int, ...], rates: Rates) -> Prior:
     """Prior of weights about which the other sites say nothing."""
-    return Prior(np.zeros(U.shape), np.full(U.shape, rates.t0 + rates.td))
+    return Prior(np.zeros(shape), np.full(shape, rates.slab))
+
+
+def _wide(shape: tuple[int, ...], variance: Array | float) -> Prior:
+    """Prior N(0, v) of the columns of all sites, with v of shape (K, 1, 1) or one number."""
+    v = np.broadcast_to(variance, shape).reshape(-1, shape[-1])
+    return Prior(np.broadcast_to(0.0, v.shape), v)
+
+
+class Columns(NamedTuple):
+    """Columns (k, j), P of them, and their parents.
+
+    Parents S, (P, p), of which not all places are ``filled``: p is the largest number of parents.
+    """
+
+    k: npt.NDArray[np.intp]
+    j: npt.NDArray[np.intp]
+    S: npt.NDArray[np.intp]
+    filled: Mask
+
+
+def with_parents(k: npt.NDArray[np.intp], j: npt.NDArray[np.intp], parents: Mask) -> Columns:
+    """Columns (k, j) with the parents that a mask, (P, d), names."""
+    count = parents.sum(axis=1)
+    column, parent = np.nonzero(parents)
+    place = np.arange(len(parent)) - np.repeat(np.cumsum(count) - count, count)
+    S = np.zeros((len(parents), max(1, int(count.max(initial=0)))), dtype=np.intp)
+    S[column, place] = parent
+    return Columns(k, j, S, np.arange(S.shape[1]) < count[:, None])
+
+
+def _parts(columns: Columns, size: int) -> Iterator[tuple[npt.NDArray[np.intp], Columns]]:
+    """Divide columns so that arrays of ``size`` numbers per parent stay small; say which they are.
+
+    Most columns have few parents: they need not be padded to the largest number.
+    """
+    k, j, S, filled = columns
+    p = S.shape[1]
+    few = np.zeros(len(k), dtype=bool) if p <= NARROW else ~filled[:, NARROW - 1]
+    for group, width in ((few, NARROW), (~few, p)):
+        own = np.flatnonzero(group)
+        step = max(1, BLOCK // (width * size))
+        for first in range(0, len(own), step):
+            part = own[first : first + step]
+            yield part, Columns(k[part], j[part], S[part, :width], filled[part, :width])
+
+
+class Regressions(NamedTuple):
+    """Columns regressed on their parents.
+
+    Parameters
+    ----------
+    mean, covariance : ndarrays of shape (P, p) and (P, p, p)
+        Posterior of the weights.
+    r, g : ndarrays of shape (P, p)
+        Score and curvature of every weight given the others.
+    residual, used : ndarrays of shape (P,)
+        Sum of squared residuals in units of the noise, and number of weights that the samples
+        determine.
+    """
+
+    mean: Array
+    covariance: Array
+    r: Array
+    g: Array
+    residual: Array
+    used: Array
+
+
+def regress(U: Array, precision: Array, prior: Prior, columns: Columns) -> Regressions:
+    """Regress columns on their parents; ``precision``, (P,), is n/s and the prior has (P, d).
+
+    With parents S, G = n U/s and the prior N(m, v), the posterior of their weights has the
+    precision G_SS + diag(1/v). For the score of a weight, its own prior is taken out again.
+    """
+    k, j, S, filled = columns
+    scale, d = precision[:, None], U.shape[-1]
+    v = np.where(filled, np.take_along_axis(prior.v, S, axis=1), 1.0)
+    m = np.where(filled, np.take_along_axis(prior.m, S, axis=1), 0.0)
+    pairs = filled[:, :, None] & filled[:, None, :]
+    # Where the rows of the parents begin in U, as one list of numbers.
+    row = d * (d * k[:, None] + S)
+    G = np.where(pairs, scale[:, :, None] * U.take(row[:, :, None] + S[:, None, :]), 0.0)
+    b = np.where(filled, scale * U.take(row + j[:, None]), 0.0)
+    covariance = np.asarray(np.linalg.inv(G + np.eye(S.shape[1]) / v[:, None, :]), dtype=float)
+    mean = np.einsum("xpq,xq->xp", covariance, b + m / v)
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    fit = np.einsum("xp,xpq,xq->x", mean, G, mean) - 2 * np.einsum("xp,xp->x", mean, b)
+    return Regressions(
+        mean,
+        covariance,
+        r=mean / variance - m / v,
+        g=_positive(1 / variance - 1 / v),
+        residual=precision * U[k, j, j] + fit,
+        used=np.where(filled, 1 - variance / v, 0.0).sum(axis=1),
+    )
+
+
+def _positive(curvature: Array) -> Array:
+    """Curvatures that rounding left at zero, or below, where parents explain an ROI completely."""
+    return np.maximum(curvature, 1e-10)
 
 
 def edge_statistics(
-    U: Array, precision: Array, A: Mask, prior: Prior, k: npt.NDArray[np.intp],
+    U: Array, precision: Array, parents: Mask, prior: Prior, k: npt.NDArray[np.intp],
     j: npt.NDArray[np.intp],
-) -> Statistics:  # fmt: skip
-    """Score and curvature of every weight in the columns j of sites k, given their parents A.
+) -> tuple[Array, Array]:  # fmt: skip
+    """Score and curvature of every weight in columns (k, j), (P, d), given the other parents."""
+    r, g = np.empty(parents.shape), np.empty(parents.shape)
+    variances = np.diagonal(U, axis1=1, axis2=2)
+    for part, columns in _parts(with_parents(k, j, parents), parents.shape[1]):
+        found = regress(U, precision[part], Prior(prior.m[part], prior.v[part]), columns)
+        at, scale = columns.k, precision[part, None]
+        C = U[at[:, None], columns.S]
+        C *= (scale * columns.filled)[:, :, None]
+        r[part] = scale * U[at, :, columns.j] - np.einsum("xp,xpi->xi", found.mean, C)
+        explained = np.einsum("xpi,xpi->xi", C, found.covariance @ C)
+        g[part] = _positive(scale * variances[at] - explained)
+        row, place = np.nonzero(columns.filled)
+        edge = part[row], columns.S[row, place]
+        r[edge], g[edge] = found.r[row, place], found.g[row, place]
+    return r, g
 
-    With parents S, G = n U/s and the prior N(m, v), the posterior of their weights has the
-    precision G_SS + diag(1/v). For a parent, its own prior is taken out again.
+
+class Statistics(NamedTuple):
+    """What the samples say about the edges and the ROIs of all sites, given the edges.
+
+    Score r and curvature g of the weight of every edge, (K, d, d), 0 and 1 elsewhere; sum of
+    squared residuals in units of the noise, (K, d), and number of weights that the samples
+    determine, (K, d).
     """
-    is_parent = A[k, :, j]
-    p = max(1, int(is_parent.sum(axis=1).max(initial=0)))
-    # Parents first; columns with fewer than p of them are padded, with zeros in their place.
-    S = np.argsort(~is_parent, axis=1, kind="stable")[:, :p]
-    filled = np.take_along_axis(is_parent, S, axis=1)
-    site, column, scale = k[:, None], j[:, None], precision[k, j][:, None]
-    v = np.where(filled, prior.v[site, S, column], 1.0)
-    m = np.where(filled, prior.m[site, S, column], 0.0)
-    pairs = filled[:, :, None] & filled[:, None, :]
-    G = np.where(pairs, scale[:, :, None] * U[site[:, :, None], S[:, :, None], S[:, None, :]], 0.0)
-    b = np.where(filled, scale * U[site, S, column], 0.0)
-    C = np.where(filled[:, :, None], scale[:, :, None] * U[site, S], 0.0)
 
-    covariance = np.linalg.inv(G + np.eye(p) / v[:, None, :])
-    mean = np.einsum("xpq,xq->xp", covariance, b + m / v)
-    variance = np.diagonal(covariance, axis1=1, axis2=2)
-    r = scale * U[k, :, j] - np.einsum("xp,xpi->xi", mean, C)
-    g = scale * np.diagonal(U, axis1=1, axis2=2)[k] - np.einsum("xpi,xpi->xi", C, covariance @ C)
-    row, place = np.nonzero(filled)
-    g[row, S[filled]] = (1 / variance - 1 / v)[row, place]
-    r[row, S[filled]] = (mean / variance - m / v)[row, place]
-    fit = np.einsum("xp,xpq,xq->x", mean, G, mean) - 2 * np.einsum("xp,xp->x", mean, b)
-    used = np.where(filled, 1 - variance / v, 0.0).sum(axis=1)
-    # Rounding can leave a curvature of zero, or below, where parents explain an ROI completely.
-    return Statistics(r, np.maximum(g, 1e-10), scale[:, 0] * U[k, j, j] + fit, used)
+    r: Array
+    g: Array
+    residual: Array
+    used: Array
+
+
+def parent_statistics(U: Array, precision: Array, A: Mask, variance: Array | float) -> Statistics:
+    """Statistics of the edges A alone, whose weights have priors N(0, variance)."""
+    K, d, _ = U.shape
+    k, j = _pairs(K, np.arange(d))
+    all_columns = with_parents(k, j, A.swapaxes(1, 2).reshape(len(k), d))
+    scale, prior = precision[k, j], _wide(U.shape, variance)
+    r, g = np.zeros(U.shape), np.ones(U.shape)
+    residual, used = np.empty(len(k)), np.empty(len(k))
+    for part, columns in _parts(all_columns, all_columns.S.shape[1]):
+        found = regress(U, scale[part], Prior(prior.m[part], prior.v[part]), columns)
+        row, place = np.nonzero(columns.filled)
+        edge = columns.k[row], columns.S[row, place], columns.j[row]
+        r[edge], g[edge] = found.r[row, place], found.g[row, place]
+        residual[part], used[part] = found.residual, found.used
+    return Statistics(r, g, residual.reshape(K, d), used.reshape(K, d))
+
+
+def all_statistics(
+    U: Array, precision: Array, A: Mask, variance: Array | float
+) -> tuple[Array, Array]:
+    """Score and curvature of all weights, (K, d, d), whose priors N(0, v) have this variance."""
+    k, j = _pairs(len(U), np.arange(U.shape[-1]))
+    parents = A.swapaxes(1, 2).reshape(len(k), -1)
+    prior = _wide(U.shape, variance)
+    r, g = edge_statistics(U, precision[k, j], parents, prior, k, j)
+    return r.reshape(U.shape).swapaxes(1, 2), g.reshape(U.shape).swapaxes(1, 2)
 
 
 def log_bayes_factor(r: Array, g: Array, m: Array | float, v: Array | float) -> Array:
@@ -289,7 +440,7 @@ def log_bayes_factor(r: Array, g: Array, m: Array | float, v: Array | float) -> 
 def edge_odds(
     r: Array, g: Array, allowed: Mask, present: Array, rates: Rates, floor: float
 ) -> tuple[Array, Prior, Array]:
-    """Log-odds that an edge exists and exceeds ``floor``, given the other edges.
+    """Log-odds that an allowed edge exists and exceeds ``floor``, given the other edges.
 
     Also returns the prior of its weight, and the probability that a site has it if it is common,
     which the next call needs as ``present``.
@@ -298,7 +449,7 @@ def edge_odds(
     probabilities γ that they have it, each site's likelihood counts γ times, the shared weight μ is
     integrated out, and the entropy of γ is added. For t0 = 0 the bound is exact.
     """
-    t, q1, q0 = rates.t0 + rates.td, GIVEN_COMMON, rates.otherwise
+    t, q1, q0 = rates.slab, GIVEN_COMMON, rates.otherwise
     own = log_bayes_factor(r, g, 0.0, t)
     # A site's likelihood as a function of μ: precision h, score u.
     spread = 1 + g * rates.td
@@ -325,14 +476,19 @@ def edge_odds(
     for_common += 0.5 * shared * Q**2 - 0.5 * np.log1p(rates.t0 * H)
     common = expit(logit(rates.common) + for_common)
 
+    m, v = np.where(common > 0.5, m, 0.0), np.where(common > 0.5, v, t)
+    # Elsewhere there are no edges to decide on.
+    common, tied, own = common[allowed], tied[allowed], own[allowed]
     with np.errstate(divide="ignore"):
         exists = np.logaddexp(np.log(common * q1) + tied, np.log((1 - common) * q0) + own)
     exists -= np.log(common * (1 - q1) + (1 - common) * (1 - q0))
-    m, v = np.where(common > 0.5, m, 0.0), np.where(common > 0.5, v, t)
-    precision = g + 1 / v
-    above, below = log_tails((r + m / v) / precision, 1 / np.sqrt(precision), floor)
+    precision = g[allowed] + 1 / v[allowed]
+    mean = (r[allowed] + m[allowed] / v[allowed]) / precision
+    above, below = log_tails(mean, 1 / np.sqrt(precision), floor)
     log_exists = -np.logaddexp(0, -exists)
-    odds = log_exists + above - np.logaddexp(-np.logaddexp(0, exists), log_exists + below)
+    odds = np.zeros(r.shape)
+    absent = np.logaddexp(-np.logaddexp(0, exists), log_exists + below)
+    odds[allowed] = log_exists + above - absent
     return odds, Prior(m, v), present
 
 
@@ -353,12 +509,11 @@ def noise_variances(U: Array, n: Array, A: Mask, last: Array, rates: Rates) -> A
     site and a variance of the ROI over all sites, as far as the sites' own values do not differ
     from that product more than chance explains. ``last`` is the estimate so far.
     """
-    K, d, _ = U.shape
-    found = edge_statistics(U, n[:, None] / last, A, _slab(U, rates), *_all_columns(U))
-    squares = found.residual.reshape(K, d) * last
+    found = parent_statistics(U, n[:, None] / last, A, rates.slab)
+    squares = found.residual * last
     # As many parents as samples leave nothing to estimate the noise from.
-    degrees = np.maximum(n[:, None] - found.used.reshape(K, d), 0.3 * n[:, None])
-    gain, roi = np.ones((K, 1)), np.ones(d)
+    degrees = np.maximum(n[:, None] - found.used, 0.3 * n[:, None])
+    gain, roi = np.ones((len(U), 1)), np.ones(U.shape[1])
     for _ in range(4):
         roi = (squares / gain).sum(axis=0) / degrees.sum(axis=0)
         gain = ((squares / roi).sum(axis=1) / degrees.sum(axis=1))[:, None]
@@ -380,8 +535,8 @@ def estimate_rates(U: Array, precision: Array, A: Mask, allowed: Mask, last: Rat
     """
     n_found, n_allowed = A.sum(axis=0), allowed.sum(axis=0)
     untied = allowed & ~((n_found > 0) & (2 * n_found >= n_allowed))
-    r, g = all_statistics(U, precision, A, _slab(U, last))
-    t0, td = slab_variances(r, g, A) if A.any() else (last.t0, last.td)
+    found = parent_statistics(U, precision, A, last.slab)
+    t0, td = slab_variances(found.r, found.g, A) if A.any() else (last.t0, last.td)
     otherwise = float((A[untied].sum() + 0.5) / (untied.sum() + 0.5 * len(n_found)))
     return replace(last, otherwise=otherwise, t0=t0, td=td)
 
@@ -415,15 +570,19 @@ def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> Array
     """
     A = evidence.adjacency
     precision = np.broadcast_to((n / noise)[:, None], U.shape[:2])
-    found = edge_statistics(U, precision, A, wide_prior(U, n, noise), *_all_columns(U))
+    found = parent_statistics(U, precision, A, wide_variance(n, noise))
     prior = np.where(A, expectation(evidence) - 0.5 * np.log(n)[:, None, None], 0.0)
-    value: Array = prior.sum(axis=1) - 0.5 * found.residual.reshape(A.shape[:2])
+    value: Array = prior.sum(axis=1) - 0.5 * found.residual
     return value
 
 
-def wide_prior(U: Array, n: Array, noise: Array) -> Prior:
-    """Prior that leaves least squares as they are, unless there are more parents than samples."""
-    return Prior(np.zeros(U.shape), np.broadcast_to((1e5 * noise / n)[:, None, None], U.shape))
+def wide_variance(n: Array, noise: Array) -> Array:
+    """Variance, (K, 1, 1), of priors that leave least squares as they are.
+
+    Unless there are more parents than samples.
+    """
+    variance: Array = (1e5 * noise / n)[:, None, None]
+    return variance
 
 
 def expectation(evidence: Evidence) -> Array:
@@ -441,7 +600,7 @@ def refit_weights(U: Array, n: Array, evidence: Evidence) -> tuple[Array, Array]
     them finite where a site has no more samples than parents, and hardly matters elsewhere.
     """
     A, noise = evidence.adjacency, evidence.noise
-    prior = Prior(np.zeros(U.shape), 100 * _slab(U, evidence.rates).v)
-    r, g = all_statistics(U, n[:, None] / noise, A, prior)
-    precision = g + 1 / prior.v
-    return np.where(A, r / precision, 0.0), np.where(A, 1 / np.sqrt(precision), 0.0)
+    wide = 100 * evidence.rates.slab
+    found = parent_statistics(U, n[:, None] / noise, A, wide)
+    precision = found.g + 1 / wide
+    return np.where(A, found.r / precision, 0.0), np.where(A, 1 / np.sqrt(precision), 0.0)

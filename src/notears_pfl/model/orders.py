@@ -33,7 +33,7 @@ from notears_pfl.model.evidence import (
     expectation,
     log_posterior,
     refit_weights,
-    wide_prior,
+    wide_variance,
 )
 from notears_pfl.model.problem import Array, Mask, Order
 
@@ -216,8 +216,7 @@ def reversal_odds(U: Array, n: Array, evidence: Evidence) -> Array:
     """Log-odds B, (K, d, d), of every edge turned round at its site alone; −∞ without an edge."""
     A = evidence.adjacency
     precision = (n / evidence.noise.mean(axis=1))[:, None] * np.ones(U.shape[:2])
-    flat = wide_prior(U, n, evidence.noise.mean(axis=1))
-    r, g = all_statistics(U, precision, A, flat)
+    r, g = all_statistics(U, precision, A, wide_variance(n, evidence.noise.mean(axis=1)))
     value = 0.5 * r**2 / g
     return np.where(A, value.swapaxes(1, 2) - value, -np.inf)
 
@@ -259,8 +258,8 @@ def moved(order: Order, a: int, b: int, edges: Mask) -> Order:
 
 def _reached(edges: Mask, start: Mask) -> Mask:
     """ROIs that can be reached from ``start``, which is included."""
-    while True:
-        wider = start | edges[start].any(axis=0)
-        if np.array_equal(wider, start):
-            return start
-        start = wider
+    new = start
+    while new.any():
+        new = edges[new].any(axis=0) & ~start
+        start = start | new
+    return start

@@ -17,6 +17,7 @@ from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import (
     UNKNOWN,
     named_columns,
+    renamings,
     site_labels,
     text_columns,
 )
@@ -86,7 +87,12 @@ def enrol_datasets(
         participants, scans, problems, groups, source["on_problem"], named, outside_study
     )
     numbers = {who: len(found) for who, found in enrolment.scans.items()}
-    notices = [*enrolment.notices, *several_runs(numbers), *_lost_runs(lost, enrolment.scans)]
+    notices = [
+        *enrolment.notices,
+        *several_runs(numbers),
+        *_lost_runs(lost, enrolment.scans),
+        *(line for path in named for line in renamings(_own_table(path, source), source, path)),
+    ]
     return replace(enrolment, notices=notices, lost=lost)
 
 
@@ -129,7 +135,7 @@ def read_participants(
     are read; if ``site`` is empty, only the rows of sites without a dataset.
     """
     site_column = source["site_column"]
-    table = named_columns(read_table(path, text=text_columns(source)), source, path)
+    table = _own_table(path, source)
     if site_column not in table and (sharing_sites or not site):
         remedy = (
             f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."
@@ -148,6 +154,11 @@ def read_participants(
     elif site:
         table[site_column] = site
     return checked_participants(table, path, source, groups)
+
+
+def _own_table(path: str, source: Mapping[str, Any]) -> pd.DataFrame:
+    """Participants table as it is on disk, its columns called by the names of the settings."""
+    return named_columns(read_table(path, text=text_columns(source)), source, path)
 
 
 def find_raw_scan(

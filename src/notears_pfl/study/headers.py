@@ -1,7 +1,7 @@
 """Check the headers of a study's images, against sidecars too, before any job starts."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -38,24 +38,12 @@ class HeaderChecks:
         Volumes that are discarded at the start of a run (``preproc.drop_volumes``).
     needs_slice_times : bool
         Whether slice timing is corrected (``preproc.slice_timing``).
-    known : mapping of str to sequence of str, optional
-        Problems by image that another process has found; these images are not read.
-
-    Attributes
-    ----------
-    found : dict of str to list of str
-        Problems by image, for all images that were checked.
     """
 
-    def __init__(
-        self,
-        drop_volumes: int,
-        needs_slice_times: bool,
-        known: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
+    def __init__(self, drop_volumes: int, needs_slice_times: bool) -> None:
         self.drop_volumes = drop_volumes
         self.needs_slice_times = needs_slice_times
-        self.found = {path: list(problems) for path, problems in (known or {}).items()}
+        self._found: dict[str, list[str]] = {}
 
     def t1w(self, path: str) -> list[str]:
         """Problems of a T1w image."""
@@ -87,8 +75,8 @@ class HeaderChecks:
         return self._once(folder, look)
 
     def _once(self, path: str, look: Callable[[], Iterator[str]]) -> list[str]:
-        if path not in self.found:
-            problems = self.found[path] = []
+        if path not in self._found:
+            problems = self._found[path] = []
             if not os.path.exists(path):
                 problems.append(
                     f"{path} is a link to a file that is not here. Fetch the file, for example "
@@ -101,7 +89,7 @@ class HeaderChecks:
                 raise
             except PflError as error:
                 problems.append(str(error))
-        return list(self.found[path])
+        return list(self._found[path])
 
 
 def t1w_problems(header: Header, path: str) -> Iterator[str]:

@@ -12,6 +12,8 @@ from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
 
 # Label of a site or group that is missing in the table.
 UNKNOWN = "unknown"
+# Names that are listed one by one where many were changed.
+SHOWN_NAMES = 5
 # In the message on a study that can only be preprocessed.
 NO_SITE = "no site has both groups"
 
@@ -122,6 +124,27 @@ def site_labels(column: pd.Series) -> pd.Series:
     """Reduce site names to letters and digits; empty where the site is missing or unknown."""
     text = column.astype(object).fillna("").astype(str)
     return text.map(_letters_and_digits).replace(UNKNOWN, "")
+
+
+def renamings(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> list[str]:
+    """Say, in one line, which sites and subjects of a table are called otherwise from here on."""
+    column = source["site_column"]
+    sites = table[column].dropna().astype(str).str.strip() if column in table else ()
+    ids = table["participant_id"].dropna().astype(str).str.strip()
+    new = {
+        "sites": {site: label for site in sites if (label := _letters_and_digits(site)) != site},
+        "subjects": {
+            own: f"sub-{label}"
+            for own in ids
+            if (label := _letters_and_digits(own.removeprefix("sub-"))) != own.removeprefix("sub-")
+        },
+    }
+    parts = []
+    for what, labels in new.items():
+        shown = [f"{own} → {label}" for own, label in labels.items() if label][:SHOWN_NAMES]
+        more = f" and {len(labels) - len(shown)} more" if len(labels) > len(shown) else ""
+        parts += [f"{what} {', '.join(shown)}{more}"] if shown else []
+    return [f"{name}: names keep only letters and digits: {'; '.join(parts)}."] if parts else []
 
 
 def _refuse_ambiguous_sites(sites: pd.Series, name: str) -> None:

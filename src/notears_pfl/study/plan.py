@@ -1,22 +1,32 @@
 """The plan of a study: everything the rules need to know, worked out before any job starts."""
 
+import hashlib
+import json
+import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import pandas as pd
 
 from notears_pfl.cohort.covariates import QUALITY, check_known
 from notears_pfl.errors import CohortError
-from notears_pfl.io.sidecars import read_sidecar, write_json
+from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.phantom.cohort import PARTICIPANTS_SIDECAR
 from notears_pfl.study.atlas import Atlas, read_atlas
 from notears_pfl.study.configuration import StudyTables, read_tables
 from notears_pfl.study.participants import NO_SITE
-from notears_pfl.study.sources import Enrolled, Source, Wildcards, read_source
+from notears_pfl.study.sources import Source, Wildcards, read_source
 
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
+# Subjects of a job in a study of up to so many: a plan of few hundred batches takes seconds. Few
+# steps, so that a study that grows is seldom divided anew.
+AUTOMATIC = {5_000: 10, 10_000: 20, sys.maxsize: 40}
 # Ready ROI series take so little work that a job does this many times as many subjects.
 SERIES_PER_JOB = 20
 
@@ -32,7 +42,7 @@ class Plan:
     tables: StudyTables
     source: Source
     atlas: Atlas
-    subjects_per_job: int
+    subjects_per_job: int | Literal["auto"]
 
     @property
     def kind(self) -> str:
@@ -96,9 +106,7 @@ class Plan:
     @cached_property
     def batches(self) -> dict[tuple[str, str], list[str]]:
         """Subjects of each batch by site and number: those that one job works on."""
-        n, by_site = self.subjects_per_job, dict[str, list[str]]()
-        if not self.source.has_images:
-            n *= SERIES_PER_JOB
+        n, by_site = self._batch_size, dict[str, list[str]]()
         for subject, (site, _) in self._sites_and_groups.items():
             by_site.setdefault(site, []).append(subject)
         return {
@@ -106,6 +114,16 @@ class Plan:
             for site, subjects in by_site.items()
             for start in range(0, len(subjects), n)
         }
+
+    @property
+    def _batch_size(self) -> int:
+        """Largest number of subjects in a batch."""
+        n = (
+            next(size for most, size in AUTOMATIC.items() if len(self.subjects) <= most)
+            if self.subjects_per_job == "auto"
+            else self.subjects_per_job
+        )
+        return n if self.source.has_images else n * SERIES_PER_JOB
 
     def batch_of(self, subject: str) -> tuple[str, str]:
         """Site and number of the batch that a subject is in."""
@@ -143,6 +161,39 @@ class Plan:
         return {row["site"]: {str(key): value for key, value in row.items()} for row in rows}
 
 
+@dataclass(frozen=True)
+class SourceRecord:
+    """A file in which the process that starts jobs keeps the source of a study for these jobs.
+
+    It holds for the configuration, code and libraries that it was written with. Tables and datasets
+    that have changed since are not looked at: a run sees one state of them.
+    """
+
+    path: Path
+    config: Mapping[str, Any]
+
+    def write(self, source: Source) -> None:
+        """Keep the source."""
+        with whole_file(self.path) as temporary:
+            temporary.write_bytes(self._key + pickle.dumps(source))
+
+    def read(self) -> Source | None:
+        """Give the source that was kept; None if there is none for this configuration."""
+        if not self.path.is_file():
+            return None
+        content = self.path.read_bytes()
+        if not content.startswith(self._key):
+            return None
+        source: Source = pickle.loads(content[len(self._key) :])
+        return source
+
+    @cached_property
+    def _key(self) -> bytes:
+        text = json.dumps([self.config, sys.version, pd.__version__], sort_keys=True, default=str)
+        code = code_fingerprint(__file__, Path(__file__).parents[2])
+        return hashlib.sha256(f"{code}{text}".encode()).digest()
+
+
 def plan_study(
     config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool,
     needs_networks: bool = True,
@@ -158,16 +209,18 @@ def plan_study(
     name : str
         Name of the configuration in error messages: its files.
     record : path
-        File for what image headers show. Jobs on a cluster plan the study again: from this file,
-        they do so without reading headers, and as the process that started them did.
+        File for what was found of the subjects. Jobs on a cluster plan the study again: from this
+        file, as the process that started them did, and at no cost that grows with the study.
     is_main : bool
-        Whether this process starts the jobs, and so reads the headers and writes the record.
+        Whether this process starts the jobs, and so reads the subjects and writes the record.
     needs_networks : bool
         Whether networks are to be estimated; if not, one group is enough.
     """
     tables = read_tables(config, schemas, name)
-    known = read_sidecar(record) if not is_main and record.exists() else {}
-    source = read_source(config, tables, name, known)
+    kept = SourceRecord(record, config)
+    source = (None if is_main else kept.read()) or read_source(config, tables, name)
+    if is_main:
+        kept.write(source)
     if needs_networks and not source.sites:
         raise CohortError(next(line for line in source.notices if NO_SITE in line))
     drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
@@ -177,7 +230,5 @@ def plan_study(
         named = config["analysis"].get(setting, [])
         where = (list(known_columns), source.participants_table, f"analysis.{setting}")
         check_known(named, *where)
-    if is_main and isinstance(source, Enrolled):
-        write_json(source.header_problems, record)
     atlas = read_atlas(config["rois"], source.kind, tables.rois)
     return Plan(tables, source, atlas, config["subjects_per_job"])

@@ -9,7 +9,7 @@ timeseries     tables of ROI series                    the cohort
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -28,8 +28,6 @@ from notears_pfl.study.srpbs import enrol_release
 from notears_pfl.study.timeseries import SeriesStudy, read_series_study
 
 Config = Mapping[str, Any]
-# Problems of images whose headers have been read, by path.
-Known = Mapping[str, Sequence[str]]
 # Snakemake's wildcards.
 Wildcards = Any
 SITE_AND_GROUP = {"site_column": "site", "group_column": "group"}
@@ -132,7 +130,7 @@ class Phantom(Source):
     bids_maker: ClassVar[str] = "phantom_subject"
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "Phantom":
+    def read(cls, config: Config, tables: StudyTables, name: str) -> "Phantom":
         """List the phantom subjects that the sites table specifies."""
         table = "results/bids/participants.tsv"
         subjects = list_subjects(tables.sites, tables.groups)
@@ -151,7 +149,7 @@ class RoiSeries(Source):
     has_anatomy: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "RoiSeries":
+    def read(cls, config: Config, tables: StudyTables, name: str) -> "RoiSeries":
         """Read the participants and find their series."""
         series = read_series_study(config["source"], tables.groups)
         if series.enrolment is not None:
@@ -185,23 +183,17 @@ class EnrolledSeries(RoiSeries):
 
 @dataclass(frozen=True)
 class Enrolled(Source):
-    """The user's own images: every subject is enrolled, or listed with its problems.
-
-    ``header_problems`` holds what each image's header shows, for processes that plan it again.
-    """
+    """The user's own images: every subject is enrolled, or listed with its problems."""
 
     enrolment: Enrolment
-    header_problems: Mapping[str, list[str]]
 
     is_enrolled: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, config: Config, tables: StudyTables, name: str, known: Known) -> "Enrolled":
+    def read(cls, config: Config, tables: StudyTables, name: str) -> "Enrolled":
         """Enrol the subjects, then check the pass band against their repetition times."""
         preproc = config["preproc"]
-        headers = HeaderChecks(
-            preproc["drop_volumes"], preproc["slice_timing"] and cls.has_anatomy, known
-        )
+        headers = HeaderChecks(preproc["drop_volumes"], preproc["slice_timing"] and cls.has_anatomy)
         enrolment = cls.enrol(config, tables, headers)
         site_of = enrolment.enrolled.set_index("participant_id")["site"]
         times = {site_of[who]: runs[0].repetition_time for who, runs in enrolment.scans.items()}
@@ -211,7 +203,7 @@ class Enrolled(Source):
             raise ConfigError("\n".join(found))
         return cls(
             enrolment.enrolled, enrolment.sites, enrolment.notices, ENROLMENT, SITE_AND_GROUP,
-            enrolment, headers.found,
+            enrolment,
         )  # fmt: skip
 
     @classmethod
@@ -318,15 +310,9 @@ SOURCES: dict[str, type[Phantom | RoiSeries | Enrolled]] = {
 }
 
 
-def read_source(
-    config: Config, tables: StudyTables, name: str, known: Known | None = None
-) -> Source:
-    """Read the source that ``source.kind`` selects.
-
-    ``name`` lists the configuration files; ``known`` are problems of images whose headers another
-    process has read.
-    """
-    return SOURCES[config["source"]["kind"]].read(config, tables, name, known or {})
+def read_source(config: Config, tables: StudyTables, name: str) -> Source:
+    """Read the source that ``source.kind`` selects; ``name`` lists the configuration files."""
+    return SOURCES[config["source"]["kind"]].read(config, tables, name)
 
 
 def _columns(config: Config) -> dict[str, str]:

@@ -35,6 +35,7 @@ from notears_pfl.study.enrolment import (
 from notears_pfl.study.participants import (
     named_columns,
     refuse_blanks,
+    renamings,
     require_columns,
     standard_participants,
     text_columns,
@@ -115,7 +116,8 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     runs: dict[str, list[RunFiles]] = {
         who: [{"name": ONLY_RUN, "series": file}] for who, file in found.items()
     }
-    return SeriesStudy(participants, names, runs, files, [excluded] if missing else [])
+    notices = [*([excluded] if missing else []), *renamings(table, source, path)]
+    return SeriesStudy(participants, names, runs, files, notices)
 
 
 def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> SeriesStudy:
@@ -152,7 +154,9 @@ def _enrolled_study(source: Mapping[str, Any], groups: tuple[str, str]) -> Serie
         enrolment = replace(enrolment, tables=[])
     enrolled = enrolment.enrolled
     kept = {who: runs[who] for who in enrolled["participant_id"]}
-    notices = [*enrolment.notices, *several_runs({who: len(r) for who, r in kept.items()})]
+    several = several_runs({who: len(runs) for who, runs in kept.items()})
+    renamed = renamings(named_columns(table, source, name), source, name)
+    notices = [*enrolment.notices, *several, *renamed]
     return SeriesStudy(
         enrolled, {who: names[who] for who in kept}, kept,
         {run["series"] for files in kept.values() for run in files}, notices, enrolment,
@@ -312,6 +316,17 @@ def _with_abbreviations(series: pd.DataFrame, rois: Sequence[str]) -> pd.DataFra
     return series.rename(columns=new)
 
 
+def require_regions(series: pd.DataFrame, selected: Sequence[str]) -> None:
+    """Reject series without a column for every selected region."""
+    missing = [roi for roi in selected if roi not in series]
+    if missing:
+        msg = (
+            f"{len(missing)} selected regions have no column ({_listed(missing)}). Name the "
+            "columns by the abbreviations in the ROI table, or deselect the regions."
+        )
+        raise SignalError(msg)
+
+
 def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFrame:
     """Reject series in which a selected region is missing, not finite, or constant.
 
@@ -320,13 +335,7 @@ def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFram
     if series.empty:
         msg = "the series have no volumes. Export them again, or exclude the subject."
         raise SignalError(msg)
-    missing = [roi for roi in selected if roi not in series]
-    if missing:
-        msg = (
-            f"{len(missing)} selected regions have no column ({_listed(missing)}). Name the "
-            "columns by the abbreviations in the ROI table, or deselect the regions."
-        )
-        raise SignalError(msg)
+    require_regions(series, selected)
     text = [roi for roi in selected if not pd.api.types.is_numeric_dtype(series[roi])]
     if text:
         cells = series[text[0]]

@@ -1,6 +1,7 @@
 """Of Snakemake's messages, those that a user needs are shown, and in the words of the study."""
 
 import logging
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -98,3 +99,21 @@ def test_of_a_group_on_a_cluster_the_jobs_with_an_error_are_named(shown, tmp_pat
     assert "A job of the cluster failed. Its log: logs/slurm/7.log" in err
     assert err.count("a job of the rule cohort failed") == 1
     assert "failed: ValueError: seven" in err
+
+
+def test_a_long_job_without_a_terminal_is_reported_while_it_runs(capsys, monkeypatch):
+    monkeypatch.setattr("notears_pfl.command.logger.LONGEST_SILENCE", 0.4)
+    handler = LogHandler(SimpleNamespace(dryrun=False), None)
+    stats = {"event": LogEvent.RUN_INFO, "stats": {"cohort": 1, "total": 1}}
+    for fields in (stats, {"event": LogEvent.JOB_INFO, **JOB}):
+        record = logging.LogRecord("snakemake", 20, "x.py", 1, "", None, None)
+        # The job has begun long ago.
+        vars(record).update(fields, created=record.created - 300)
+        handler.handle(record)
+    time.sleep(0.3)
+    handler.close()
+
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "Cohort         begins: 1 job",
+        "Cohort         0 of 1 job",
+    ]

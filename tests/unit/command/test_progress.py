@@ -192,3 +192,24 @@ def test_a_log_without_an_error_gives_its_last_line(tmp_path):
 )
 def test_times_are_written_as_people_say_them(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_log_file_is_not_silent_for_long(run):
+    progress, lines = run({"scan": 2, "anatomical": 3}, is_terminal=False)
+    progress.start(1, "scan", 1000.0, [], [])
+    progress.remind(1119.0)
+    progress.remind(1120.0)
+    progress.remind(1239.0)
+    progress.finish(1, 1240.0)
+    progress.remind(1240.0)
+
+    assert lines()[1:] == ["Phantom        begins: 2 jobs", "Phantom        0 of 2 jobs"]
+
+
+def test_a_terminal_needs_no_reminder(run):
+    progress, lines = run({"scan": 2}, is_terminal=True)
+    progress.start(1, "scan", 0.0, [], [])
+    before = lines()
+    progress.remind(10_000.0)
+
+    assert lines() == before

@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 from tests.unit.command.test_new import PEOPLE, write_raw
 
@@ -66,6 +67,29 @@ def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--cores", "1"]) == {"all"}
     assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}
     assert targets_of(["--cores", "1", "--summary"]) == set()
+
+
+def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    people = [f"sub-{n}\tMAX_MUN\t{'MDD' if n % 2 else 'HC'}" for n in range(8)]
+    people.append("sub-8\tMAX_MUN\tMDDD")
+    (tmp_path / "people.tsv").write_text("\n".join(["participant_id\tsite\tgroup", *people]))
+    shapes = {f"sub-{n}": (100, 116) for n in range(6)} | {"sub-8": (100, 116), "6": (116, 100)}
+    np.savez("series.npz", **{name: np.zeros(shape) for name, shape in shapes.items()})
+    (tmp_path / "mine.yaml").write_text(
+        "source: {kind: timeseries, participants: people.tsv, series: series.npz}\n"
+    )
+    monkeypatch.setattr(study, "run_snakemake", lambda options: pytest.fail(str(options)))
+
+    assert main(["study", "check", "mine.yaml"]) == 1
+
+    told = capsys.readouterr().out
+    assert "people.tsv: names keep only letters and digits: sites MAX_MUN → MAXMUN." in told
+    assert "'MDDD': 1 subject (did you mean MDD?)" in told
+    assert "people.tsv: 2 of 9 subjects cannot be used. A run would leave them out" in told
+    assert "  sub-6: unnamed series have shape (116, 100)" in told
+    assert "  sub-7: has no array in series.npz." in told
 
 
 def test_a_study_with_one_group_is_checked_for_preprocessing_alone(tmp_path, capsys, monkeypatch):

@@ -20,7 +20,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_IGN if sys.argv[1] == "nohup" else signal.SIG_DFL)
 with running([sys.executable, "-c", "import time; time.sleep(60)"], {}, Path(sys.argv[2])) as child:
     print(child.pid, flush=True)
-    time.sleep(60)
+    # A signal just before a long sleep would only be heeded after it.
+    for _ in range(600):
+        time.sleep(0.1)
 """
 
 

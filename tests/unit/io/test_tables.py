@@ -203,3 +203,17 @@ def test_numbers_are_read_and_text_in_other_columns_is_let_be(confounds):
 def test_what_is_no_table_of_numbers_is_refused_by_name(confounds, text, message):
     with pytest.raises(TableError, match=message):
         read_confounds(confounds(text), ["trans_x"])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_series_are_written_as_pandas_writes_them(tmp_path, rng, dtype):
+    series = pd.DataFrame(rng.normal(size=(40, 3)), columns=["A", 'b "c"', "=d"]).astype(dtype)
+    series.iloc[:4, 0] = [0.0, -0.0, 1e-300, 3]
+    path = tmp_path / "series.tsv"
+
+    write_table(series, path, index=False)
+    as_text = series.rename(columns={"=d": "'=d"}).to_csv(
+        sep="\t", index=False, float_format="%.17g", lineterminator="\n"
+    )
+
+    assert path.read_bytes() == as_text.encode()

@@ -12,6 +12,7 @@ from notears_pfl.model.evidence import (
     GIVEN_COMMON,
     Prior,
     Rates,
+    all_statistics,
     decide,
     decide_from,
     edge_odds,
@@ -19,8 +20,11 @@ from notears_pfl.model.evidence import (
     log_bayes_factor,
     log_tails,
     noise_variances,
+    parent_statistics,
     refit_weights,
+    regress,
     slab_variances,
+    with_parents,
 )
 
 K, d, n = 3, 5, 30
@@ -48,8 +52,9 @@ def test_bayes_factors_are_ratios_of_marginal_likelihoods(study):
     U = np.einsum("kni,knj->kij", x, x) / n
     k, j = np.array([0, 1, 2, 1]), np.array([4, 3, 4, 2])
 
-    found = edge_statistics(U, n / noise, A, prior, k, j)
-    factors = log_bayes_factor(found.r, found.g, prior.m[k, :, j], prior.v[k, :, j])
+    own = Prior(prior.m[k, :, j], prior.v[k, :, j])
+    r, g = edge_statistics(U, (n / noise)[k, j], A[k, :, j], own, k, j)
+    factors = log_bayes_factor(r, g, *own)
 
     for row, (site, roi) in enumerate(zip(k, j, strict=True)):
         for i in range(roi):
@@ -69,7 +74,9 @@ def test_residuals_are_those_of_the_posterior_mean(study):
     x, A, noise, prior = study
     U = np.einsum("kni,knj->kij", x, x) / n
 
-    found = edge_statistics(U, n / noise, A, prior, np.array([1]), np.array([4]))
+    k, j = np.array([1]), np.array([4])
+    columns = with_parents(k, j, A[k, :, j])
+    found = regress(U, (n / noise)[k, j], Prior(prior.m[k, :, j], prior.v[k, :, j]), columns)
 
     S, s = np.flatnonzero(A[1, :, 4]), noise[1, 4]
     X, m, v = x[1][:, S], prior.m[1, S, 4], prior.v[1, S, 4]
@@ -77,6 +84,35 @@ def test_residuals_are_those_of_the_posterior_mean(study):
     mean = np.linalg.solve(P, X.T @ x[1, :, 4] / s + m / v)
     assert found.residual[0] == pytest.approx(np.sum((x[1, :, 4] - X @ mean) ** 2) / s)
     assert found.used[0] == pytest.approx(np.trace(np.linalg.solve(P, X.T @ X / s)))
+
+
+def test_statistics_of_the_edges_alone_are_those_among_all_weights(study):
+    x, A, noise, _ = study
+    U = np.einsum("kni,knj->kij", x, x) / n
+
+    found = parent_statistics(U, n / noise, A, 0.7)
+    r, g = all_statistics(U, n / noise, A, 0.7)
+
+    assert_allclose(found.r[A], r[A])
+    assert_allclose(found.g[A], g[A])
+    assert not found.r[~A].any()
+
+
+def test_columns_decided_part_by_part_are_those_decided_at_once(rng, monkeypatch):
+    weights = np.triu(rng.normal(size=(d, d)), k=1)
+    x = rng.normal(size=(K, n, d)) @ np.linalg.inv(np.eye(d) - weights)
+    U = np.einsum("kni,knj->kij", x, x) / n
+    allowed = np.broadcast_to(np.triu(np.ones((d, d), dtype=bool), k=1), U.shape)
+    none = np.zeros(U.shape, dtype=bool)
+
+    at_once = decide(U, np.full(K, n), allowed, none, 0.3, none)
+    monkeypatch.setattr("notears_pfl.model.evidence.BLOCK", 1)
+    by_column = decide(U, np.full(K, n), allowed, none, 0.3, none)
+
+    assert at_once.adjacency.any()
+    assert_array_equal(by_column.adjacency, at_once.adjacency)
+    assert_allclose(by_column.probability, at_once.probability, rtol=1e-9)
+    assert_allclose(by_column.noise, at_once.noise)
 
 
 @pytest.mark.parametrize(("r", "g", "m", "v"), [(3.0, 4.0, 0.5, 0.7), (-9.0, 2.0, 0.0, 2.0)])

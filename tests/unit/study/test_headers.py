@@ -1,7 +1,6 @@
 """What image headers show is a problem of its subject before any job starts, said in words."""
 
 import errno
-import json
 import os
 
 import nibabel as nib
@@ -313,15 +312,3 @@ def test_bare_volumes_without_orientation_or_in_sagittal_slices_are_named(checks
     (folder / "vol_1").write_bytes(bare.to_bytes())
     again = HeaderChecks(10, needs_slice_times=True)
     assert "a stored orientation was needed" in again.volumes(str(folder))[0]
-
-
-def test_what_another_process_found_is_believed_without_reading_the_image(saved):
-    path = saved(oriented(tiny_bold(), codes=(0, 0)))
-    first = HeaderChecks(10, needs_slice_times=True)
-    found = first.bold(path, [])
-
-    second = HeaderChecks(10, True, json.loads(json.dumps(first.found)))
-    os.unlink(path)
-
-    assert len(found) == 1
-    assert second.bold(path, []) == found

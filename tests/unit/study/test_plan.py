@@ -1,8 +1,11 @@
 """A plan tells the rules who and what is in a study, whatever its source."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -10,20 +13,37 @@ from notears_pfl.study.plan import plan_study
 from notears_pfl.study.sources import SOURCES
 
 ROOT = Path(__file__).parents[3]
+SCHEMAS = ROOT / "workflow/schemas"
 SUBJECT = "KUTHC002"
 AT_KUT = SimpleNamespace(site="KUT")
 
 
 @pytest.fixture
-def plan(tmp_path):
+def config():
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     config["sites"] = str(ROOT / "config/sites.tsv")
     config["rois"]["table"] = str(ROOT / "config/rois.tsv")
+    return config
+
+
+@pytest.fixture
+def series_study(tmp_path, config):
+    """Write series of four subjects of one site; give their settings."""
+    rows = [(f"sub-{group}{i}", "A", group) for group in ("MDD", "HC") for i in (1, 2)]
+    people = pd.DataFrame(rows, columns=["participant_id", "site", "group"])
+    people.to_csv(tmp_path / "participants.tsv", sep="\t", index=False)
+    np.savez(tmp_path / "series.npz", **{name: np.eye(116) for name, *_ in rows})
+    files = {"participants": "participants.tsv", "series": "series.npz"}
+    files = {name: str(tmp_path / file) for name, file in files.items()}
+    return config | {"source": config["source"] | files | {"kind": "timeseries"}}
+
+
+@pytest.fixture
+def plan(tmp_path, config):
     record = tmp_path / "headers.json"
-    n = config["subjects_per_job"]
-    return lambda subjects_per_job=n, **rois: plan_study(
+    return lambda subjects_per_job="auto", **rois: plan_study(
         {**config, "rois": config["rois"] | rois, "subjects_per_job": subjects_per_job},
-        ROOT / "workflow/schemas", "config.yaml", record, is_main=True,
+        SCHEMAS, "config.yaml", record, is_main=True,
     )  # fmt: skip
 
 
@@ -57,6 +77,48 @@ def test_batches_hold_the_subjects_of_one_site_in_order(plan, n, sizes):
     assert list(at_kut) == [str(i + 1) for i in range(len(sizes))]
     assert [who for batch in at_kut.values() for who in batch] == phantom.subjects_at("KUT")
     assert SUBJECT in phantom.batches[phantom.batch_of(SUBJECT)]
+
+
+@pytest.mark.parametrize(
+    ("n_subjects", "size"), [(1, 10), (5000, 10), (5001, 20), (10_000, 20), (10_001, 40)]
+)
+def test_batches_grow_with_the_study_unless_their_size_is_set(plan, n_subjects, size):
+    phantom = plan()
+    names = [f"sub-{number}" for number in range(n_subjects)]
+    people = pd.DataFrame({"participant_id": names, "site": "KUT", "group": "HC"})
+    study = replace(phantom, source=replace(phantom.source, participants=people))
+
+    sizes = [len(who) for who in study.batches.values()]
+
+    assert max(sizes) == min(size, n_subjects)
+    assert len(sizes) == -(-n_subjects // size)
+    assert max(map(len, replace(study, subjects_per_job=3).batches.values())) <= 3
+
+
+def test_a_job_plans_the_subjects_that_were_found_when_the_run_started(tmp_path, series_study):
+    record, config = tmp_path / "source.pickle", series_study
+    planned = plan_study(config, SCHEMAS, "config.yaml", record, is_main=True)
+    (tmp_path / "participants.tsv").unlink()
+    (tmp_path / "series.npz").unlink()
+
+    again = plan_study(config, SCHEMAS, "config.yaml", record, is_main=False)
+
+    assert again.batches == planned.batches
+    assert again.source.runs == planned.source.runs
+    pd.testing.assert_frame_equal(again.source.participants, planned.source.participants)
+
+
+def test_a_record_of_other_settings_is_not_used(tmp_path, series_study):
+    record, config = tmp_path / "source.pickle", series_study
+    plan_study(config, SCHEMAS, "config.yaml", record, is_main=True)
+    people = tmp_path / "participants.tsv"
+    people.write_text(people.read_text().replace("sub-MDD1\tA\tMDD\n", ""))
+
+    same = plan_study(config, SCHEMAS, "config.yaml", record, is_main=False)
+    other = plan_study({**config, "seed": 1}, SCHEMAS, "config.yaml", record, is_main=False)
+
+    assert len(same.participants) == 4
+    assert other.participants == ["sub-MDD2", "sub-HC1", "sub-HC2"]
 
 
 @pytest.mark.parametrize(

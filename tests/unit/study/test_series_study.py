@@ -34,7 +34,8 @@ def test_files_are_found_by_the_tables_ids_and_by_those_of_bids(source, tmp_path
     assert study.files == {str(tmp_path / f"{name}_aal.1D") for name in names}
     assert study.names["sub-S110001"] == ["S1-1-0001", "sub-S110001", "S110001"]
     assert study.names["sub-04"] == ["sub-04", "04"]
-    assert study.notices == []
+    (notice,) = study.notices
+    assert "subjects S1-1-0001 → sub-S110001, S1-2-0001 → sub-S120001." in notice
 
 
 def test_labels_that_look_like_numbers_stay_as_they_are(source):

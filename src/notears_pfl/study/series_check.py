@@ -1,0 +1,82 @@
+"""What can be said of a study of ROI series before any series is read."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import pandas as pd
+
+from notears_pfl.errors import SignalError, TableError
+from notears_pfl.io.series_files import (
+    RunTables,
+    archive_outlines,
+    require_numbers,
+    series_outline,
+)
+from notears_pfl.study.derived_series import usable_series
+from notears_pfl.study.enrolment import OTHER
+from notears_pfl.study.timeseries import SeriesStudy, labelled_series, require_regions
+
+
+def series_problems(
+    study: SeriesStudy, source: Mapping[str, Any], rois: Sequence[str], selected: Sequence[str]
+) -> dict[str, list[str]]:
+    """Say what shows, without their values, that series cannot be used, by participant.
+
+    Parameters
+    ----------
+    study : SeriesStudy
+        The participants and their files; those that are missing have been named already.
+    source : mapping
+        The settings ``source``.
+    rois, selected : sequence of str
+        All regions of the ROI table, and those that are selected.
+    """
+    outlines: dict[str, Any] = {}
+    problems: dict[str, list[str]] = {}
+    for who, runs in study.runs.items():
+        for path in (run["series"] for run in runs if run["series"] in study.files):
+            try:
+                found = _outline_of(path, study.names[who], outlines)
+                if found is None:
+                    problems.setdefault(who, []).append(f"has no array in {path}")
+                    continue
+                series = usable_series(RunTables(found, None, None, {}), source.get("layout", ""))
+                columns = source.get("series_columns", [])
+                require_regions(labelled_series(series, rois, selected, columns), selected)
+            except (SignalError, TableError) as error:
+                problems.setdefault(who, []).append(str(error).removesuffix("."))
+    return problems
+
+
+def _outline_of(path: str, names: Sequence[str], outlines: dict[str, Any]) -> Any:
+    """Outline of a participant's series; those of an archive are read once, into ``outlines``."""
+    if not path.endswith(".npz"):
+        return series_outline(path)
+    if path not in outlines:
+        outlines[path] = archive_outlines(path)
+    arrays = outlines[path]
+    own = next((arrays[name] for name in names if name in arrays), None)
+    return None if own is None else require_numbers(own, path)
+
+
+def unknown_groups(participants: pd.DataFrame, groups: Sequence[str], table: str) -> str:
+    """Name the values of the group column that are none of the groups; empty if there are none."""
+    counts = participants["group"].value_counts(sort=False)
+    unknown = counts[~counts.index.isin([*groups, OTHER])]
+    if unknown.empty:
+        return ""
+    folded = {group.casefold(): group for group in groups}
+    lines = [
+        f"{table}: {unknown.sum()} of {len(participants)} subjects are in no network, because "
+        f"their group is neither {' nor '.join(groups)}:"
+    ]
+    for value, count in unknown.items():
+        near = get_close_matches(str(value).casefold(), folded)
+        like = f" (did you mean {folded[near[0]]}?)" if near else ""
+        lines.append(f"  {value!r}: {count} subject{'s' * (count > 1)}{like}")
+    lines.append(
+        "Correct the table or groups, or say in source.group_values what a value stands for "
+        f"('{OTHER}' if it is not part of the study)."
+    )
+    return "\n".join(lines)
