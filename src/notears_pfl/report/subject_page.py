@@ -28,7 +28,7 @@ from notears_pfl.report.subject_drawing import (
 )
 from notears_pfl.runs import RUN
 
-NOT_PROCESSED = "Not available: this step was done before the data entered the study."
+NOT_PROCESSED = "Done before the data entered the study."
 NOT_REACHED = "No picture: processing failed before the end of this step."
 
 
@@ -135,11 +135,13 @@ def subject_page(
         Address of the index.
     """
     row = record.row
+    failed = record.report["status"] == "failed"
     numbers = [
         (FIGURES[name][0], cell(row[name], FIGURES[name][1]).text)
         for name in FIGURES
-        if name in row
+        if name in row and (failed or pd.notna(row[name]))
     ]
+    parts = _parts(record, rois, settings)
     return render(
         "subject.html",
         subject=row["participant_id"],
@@ -149,7 +151,8 @@ def subject_page(
         reason="" if pd.isna(row["exclusion"]) else row["exclusion"],
         numbers=numbers,
         cautions=record.report.get("cautions", []),
-        parts=_parts(record, rois, settings),
+        parts={title: part for title, part in parts.items() if part != NOT_PROCESSED},
+        absent=[title for title, part in parts.items() if part == NOT_PROCESSED],
         methods=list(record.report.get("methods", {}).values()),
         back=back,
     )

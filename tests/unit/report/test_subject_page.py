@@ -61,6 +61,22 @@ def test_the_page_of_a_failed_subject_shows_the_pictures_of_the_steps_before(tmp
     assert "No picture: processing failed" in bold
 
 
+def test_what_a_study_of_ready_series_cannot_know_is_named_once_and_has_no_tile(rng):
+    rois = toy_rois().iloc[:4]
+    clean = pd.DataFrame(rng.normal(size=(40, 4)), columns=rois.index)
+    row = toy_cohort().iloc[0].copy()
+    row[["median_tsnr", "share_fd_above"]] = None
+
+    page = subject_page(SubjectRecord(row, {"status": "ok"}, clean=clean), rois, SETTINGS, back="")
+
+    assert "median tSNR" not in page
+    assert "mean FD, mm" in page
+    assert "<h2>Head motion</h2>" not in page
+    steps = "Registration of BOLD to T1w, Registration of T1w to MNI, Head motion, Coverage."
+    assert f"entered the study: Brain mask, {steps}" in page
+    assert page.count("data:image/svg") == 2
+
+
 def test_the_page_of_a_subject_that_failed_at_once_has_no_figures(tmp_path):
     row, report = toy_cohort().iloc[-1], {"status": "failed", "reason": "4 volumes"}
 
