@@ -57,6 +57,8 @@ SIMULATED = [(2, 56), (10, 56), (25, 56), (50, 56), (5, 116), (5, 400)]
 PROCESSES = [(2, 56), (5, 56), (10, 56), (25, 56)]
 # Latency there and back, in seconds, and bits per second of the slow line of one of three sites.
 LINES = [(0.0, 1e9), (0.05, 1e9), (0.2, 1e9), (0.0, 10e6), (0.05, 10e6)]
+# The same of a line between hospitals.
+WIDE_AREA = (0.05, 100e6)
 # No automatic selection: a few hundred rounds.
 QUICK = {"lambda1": 0.0, "lambda2": 0.3, "kappa": 1.0}
 CENTRE, SITE = "the centre's computation per round", "a site's computation per round"
@@ -133,6 +135,12 @@ def of_messages(K: int, d: int, most: int = sys.maxsize) -> dict[str, float]:
     }
 
 
+def named(line: tuple[float, float]) -> str:
+    """Name a line's latency and bandwidth."""
+    latency_s, bits_per_s = line
+    return f"{1e3 * latency_s:.0f} ms and {bits_per_s / 1e6:.0f} Mbit/s"
+
+
 def messages() -> Iterator[Row]:
     """Give the rows about messages."""
     found = {(K, d): of_messages(K, d) for K, d in WHOLE}
@@ -144,6 +152,11 @@ def messages() -> Iterator[Row]:
         yield Row(*size, "received by a site", one["down"] / MB, "MB")
         both = K * (one["up"] + one["down"])
         yield Row(*size, "through the centre", both / MB, "MB", "sites × bytes of one")
+        latency_s, bits_per_s = WIDE_AREA
+        computed = one["trips"] * (one["centre_s"] + one["site_s"] + latency_s)
+        yield Row(*size, f"a group's fit at {named(WIDE_AREA)} of the centre",
+                  (computed + 8 * both / bits_per_s) / 60, "min",
+                  "round trips × (computation + latency) + bytes / bandwidth")  # fmt: skip
     for (K, d), one in {**found, **part}.items():
         size = ("federation", K, K * SUBJECTS, d)
         how = "measured" if (K, d) in found else f"measured in the first {FEW} rounds"
@@ -280,7 +293,9 @@ def fit_in_processes(folder: Path, K: int, d: int, slow: tuple[float, float] | N
     watch = Watch(folder, names)
     with line_to(federation.port, slow) as port:
         watch.start()
-        run_between_hospitals(folder, federation, {names[-1]: port} if port else {})
+        # What the centre says is no part of the table.
+        with contextlib.redirect_stdout(sys.stderr):
+            run_between_hospitals(folder, federation, {names[-1]: port} if port else {})
         watch.end()
     ledger = folder / f"sites/{names[0]}/ledger.tsv"
     step = read_ledger(ledger).query("kind == 'step'")["bytes"].mean()
@@ -313,11 +328,11 @@ def line(d: int = 116) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as name:
             _, seconds, step = fit_in_processes(Path(name), 3, d, slow)
         base = base or seconds
-        named = f"{1e3 * latency_s:.0f} ms and {bits_per_s / 1e6:.0f} Mbit/s"
-        yield Row(*size, f"a round with one site at {named}", 1e3 * seconds, "ms",
+        quantity = f"a round with one site at {named(slow)}"
+        yield Row(*size, quantity, 1e3 * seconds, "ms",
                   "measured on two shared cores")  # fmt: skip
         expected = base + latency_s + 2 * 8 * step / bits_per_s
-        yield Row(*size, f"a round with one site at {named}", 1e3 * expected, "ms",
+        yield Row(*size, quantity, 1e3 * expected, "ms",
                   "fast round + latency + bytes both ways / bandwidth")  # fmt: skip
 
 

@@ -19,9 +19,10 @@ with rule_log(snakemake.log[0]):
     origin = study_page.read_origin(command, [*inputs.study, *series], "logs")
     figures = [*inputs.figures, *inputs.networks_drawn, *extras.pictures]
     pictures = study_page.embed_figures(figures, findings)
+    page = study_page.study_page(findings, pictures, extras, origin, set_aside)
+    study_page.write_parts(page, output.tables)
     with whole_file(output.page) as temporary:
-        page = study_page.study_page(findings, pictures, extras, origin, set_aside)
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(page.text, encoding="utf-8")
     with whole_file(output.checksums) as temporary:
         lines = [f"{digest}  {path}\n" for path, digest in origin.checksums.items()]
         temporary.write_text("".join(lines), encoding="utf-8")

@@ -43,7 +43,7 @@ def test_every_subject_has_a_page_with_its_registrations(full_run):
     for row in cohort.itertuples():
         folder = full_run.path / f"results/report/subjects/site-{row.site}"
         text = (folder / f"{row.participant_id}.html").read_text()
-        assert text.count("data:image/webp;base64,") == 7
+        assert text.count("data:image/svg+xml;base64,") == 7
 
 
 def test_every_subject_is_on_the_contact_sheet_of_its_site_and_the_index_links_to_it(

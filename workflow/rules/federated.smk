@@ -27,6 +27,10 @@ rule federated_networks:
         "logs/federated_networks.benchmark.tsv"
     conda:
         "../../envs/federated.yaml"
+    resources:
+        # Every site is a process.
+        mem_mb=1000 + 250 * len(PLAN.sites),
+        runtime=120,
     params:
         participants=PLAN.participants,
         groups=PLAN.groups,

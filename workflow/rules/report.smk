@@ -440,6 +440,7 @@ rule report_index:
             category="Report",
             labels={"figure": "the whole report"},
         ),
+        tables=directory("results/report/tables"),
         checksums="results/report/checksums.txt",
         provenance="results/provenance.json",
     log:

@@ -6,7 +6,7 @@ the variables by it already gives the directions.
 """
 
 import numpy as np
-from sklearn.linear_model import LassoLarsIC
+from sklearn.linear_model import lars_path_gram
 
 
 def sortability(adjacency: np.ndarray, score: np.ndarray) -> float:
@@ -57,11 +57,28 @@ def sort_and_regress(x: np.ndarray, score: np.ndarray) -> np.ndarray:
         return np.full((x.shape[1], x.shape[1]), np.nan)
     order = np.argsort(score, kind="stable")
     weights = np.zeros((x.shape[1], x.shape[1]))
+    centred = x - x.mean(axis=0)
+    moments = centred.T @ centred
     for position in range(1, len(order)):
         earlier, target = order[:position], order[position]
         # Adaptive lasso: least squares first, so that strong predictors are penalised less.
-        slopes, *_ = np.linalg.lstsq(x[:, earlier], x[:, target], rcond=None)
+        slopes, *_ = np.linalg.lstsq(centred[:, earlier], centred[:, target], rcond=None)
         size = np.abs(slopes)
-        lasso = LassoLarsIC(criterion="bic").fit(x[:, earlier] * size, x[:, target])
-        weights[earlier, target] = lasso.coef_ * size
+        G = size[:, None] * moments[np.ix_(earlier, earlier)] * size
+        b, total = size * moments[earlier, target], moments[target, target]
+        residual = centred[:, target] - centred[:, earlier] @ slopes
+        noise = residual @ residual / (len(x) - position - 1)
+        weights[earlier, target] = size * _lasso(G, b, total, noise, len(x))
     return weights
+
+
+def _lasso(G: np.ndarray, b: np.ndarray, total: float, noise: float, n: int) -> np.ndarray:
+    """Weights on the path of the lasso with the smallest Bayesian information criterion.
+
+    ``G`` (p, p) and ``b`` (p,) are the predictors' moments and those with the target, ``total`` is
+    the target's sum of squares, ``noise`` its variance given all predictors, ``n`` the samples.
+    """
+    _, _, path = lars_path_gram(b, G.copy(), n_samples=n, method="lasso")
+    squares = total - 2 * b @ path + np.einsum("ik,ij,jk->k", path, G, path)
+    found = (np.abs(path) > np.finfo(float).eps).sum(axis=0)
+    return np.asarray(path[:, np.argmin(squares / noise + np.log(n) * found)])

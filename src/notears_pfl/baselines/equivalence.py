@@ -98,19 +98,24 @@ def essential_graph(dag: Pdag) -> Pdag:
     """
     graph = dag.copy()
     adjacent = [graph.adjacent(i) for i in range(len(graph))]
+    # Whether an edge is protected changes only with other edges at its ends.
+    everywhere = changed = (1 << len(graph)) - 1
     while True:
         free = [
             (i, j)
-            for j in range(len(graph))
-            for i in members(graph.parents[j])
+            for j, parents in enumerate(graph.parents)
+            for i in members(parents & (everywhere if changed >> j & 1 else changed))
             if not _protected(graph, adjacent, i, j)
         ]
         if not free:
             return graph
+        changed = 0
         for i, j in free:
-            graph.remove(i, j)
+            graph.parents[j] ^= 1 << i
+            graph.children[i] ^= 1 << j
             graph.neighbours[i] |= 1 << j
             graph.neighbours[j] |= 1 << i
+            changed |= 1 << i | 1 << j
 
 
 def _protected(graph: Pdag, adjacent: list[int], i: int, j: int) -> bool:

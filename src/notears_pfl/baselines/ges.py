@@ -162,10 +162,15 @@ class _Insertions:
         ranked = [self._ranked(graph, adjacent, y) for y in range(len(graph))]
         heap = [(-moves[0].gain, y, 0) for y, moves in enumerate(ranked) if moves]
         heapq.heapify(heap)
+        onward = [graph.children[i] | graph.neighbours[i] for i in range(len(graph))]
+        reached: dict[tuple[int, int], int] = {}
         while heap:
             _, y, position = heap[0]
             move = ranked[y][position]
-            if not _reaches(graph, y, move.x, move.clique):
+            key = (y, move.clique)
+            if key not in reached:
+                reached[key] = _reached(onward, *key)
+            if not reached[key] >> move.x & 1:
                 return move
             if position + 1 < len(ranked[y]):
                 following = ranked[y][position + 1]
@@ -242,18 +247,16 @@ def _cliques(variables: int, adjacent: list[int]) -> Iterator[int]:
             waiting.append((clique | 1 << u, rest & adjacent[u]))
 
 
-def _reaches(graph: Pdag, start: int, end: int, blocked: int) -> bool:
-    """Whether a semi-directed path from ``start`` to ``end`` avoids ``blocked``."""
-    reached, fresh = 1 << start | blocked, 1 << start
+def _reached(onward: list[int], start: int, blocked: int) -> int:
+    """Variables to which a semi-directed path from ``start`` leads that avoids ``blocked``."""
+    reached = fresh = 1 << start
     while fresh:
         following = 0
         for i in members(fresh):
-            following |= graph.children[i] | graph.neighbours[i]
-        fresh = following & ~reached
+            following |= onward[i]
+        fresh = following & ~(reached | blocked)
         reached |= fresh
-        if fresh >> end & 1:
-            return True
-    return False
+    return reached
 
 
 def _inserted(graph: Pdag, move: Move) -> Pdag:

@@ -156,16 +156,15 @@ def _choices(n: int, level: int) -> Indices:
 
 def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
     """Partial correlations of the pairs (i, j) given the rows of S, kept below 1."""
+    near = np.clip(R, -BELOW_ONE, BELOW_ONE)
     blocks = [slice(first, first + BLOCK) for first in range(0, len(i), BLOCK)]
-    return np.concatenate([_partial_block(R, i[own], j[own], S[own]) for own in blocks])
+    return np.concatenate([_partial_block(near, i[own], j[own], S[own]) for own in blocks])
 
 
 def _partial_block(R: Array, i: Indices, j: Indices, S: Indices) -> Array:
     variables = [i, j, *S.T]
-    r = {
-        (a, b): np.clip(R[variables[a], variables[b]], -BELOW_ONE, BELOW_ONE)
-        for a, b in combinations(range(len(variables)), 2)
-    }
+    rows = [variable * len(R) for variable in variables]
+    r = {(a, b): R.take(rows[a] + variables[b]) for a, b in combinations(range(len(variables)), 2)}
     for k in range(len(variables) - 1, 1, -1):
         left = [1 - r[a, k] ** 2 for a in range(k)]
         r = {

@@ -1,7 +1,7 @@
 """What ``notears-pfl study check`` and ``study run`` do."""
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,15 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         print(f"\nThis study cannot be run as it is configured:\n{refusal(error, config)}")
         return 1
     print("\n".join(described(plan)), flush=True)
-    unusable = unusable_series(plan, merged_settings(config)) if plan.kind == "timeseries" else ""
-    if unusable:
-        print("\n".join([*plan.source.notices, f"\n{unusable}"]))
-        return 1
+    if isinstance(plan.source, RoiSeries):
+        people, table = plan.source.participants, plan.source.participants_table
+        if unknown := unknown_groups(people, plan.groups, table):
+            print(unknown, flush=True)
+        source, regions = merged_settings(config)["source"], (plan.atlas.rois, plan.atlas.selected)
+        if problems := series_problems(plan.source.series, source, *regions):
+            unusable = describe_problems(problems, len(people), table, SERIES_ADVICE)
+            print("\n".join([*plan.source.notices, "", unusable]))
+            return 1
     # It looks for the files that the first jobs need, and passes on the plan's notices.
     target = ["preprocessing"] if preprocessing else []
     code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1", *target])
@@ -100,20 +105,6 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         further = " -- preprocessing" if preprocessing else ""
         print(f"All checks passed. To run it: notears-pfl study run {config}{further}")
     return code
-
-
-def unusable_series(plan: Plan, settings: Mapping[str, Any]) -> str:
-    """Name all series that no job could use, and groups that are in no network; else empty."""
-    source, table = plan.source, plan.source.participants_table
-    assert isinstance(source, RoiSeries)
-    if note := unknown_groups(source.participants, plan.groups, table):
-        print(note, flush=True)
-    problems = series_problems(
-        source.series, settings["source"], plan.atlas.rois, plan.atlas.selected
-    )
-    if not problems:
-        return ""
-    return describe_problems(problems, len(source.participants), table, SERIES_ADVICE)
 
 
 def run_study(config: Path, cores: str, further: Sequence[str]) -> int:

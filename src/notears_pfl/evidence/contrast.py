@@ -12,9 +12,14 @@ affordable and p-values are fine enough for a false discovery rate. Weights of a
 depend on the number of subjects, so that T uses all of them.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from notears_pfl.evidence.moments import Array, Mask
+
+Indices = npt.NDArray[np.intp]
 
 
 def connections_to_compare(adjacency: Mask) -> Mask:
@@ -42,16 +47,19 @@ def weights_given(U: Array, parents: Mask) -> tuple[Array, Array]:
     Two ndarrays of shape (..., d, d), zero where there is no edge.
     """
     weights, variances = np.zeros(U.shape), np.zeros(U.shape)
-    for j in np.flatnonzero(parents.any(axis=0)):
+    for j in np.flatnonzero(parents.any(axis=0)).tolist():
         S = np.flatnonzero(parents[:, j])
-        inverse = np.linalg.inv(U[..., S[:, None], S])
-        right = U[..., S, j]
-        w = np.einsum("...pq,...q->...p", inverse, right)
-        noise = U[..., j, j] - np.einsum("...p,...p->...", w, right)
-        weights[..., S, j] = w
-        spread = np.maximum(noise, 0.0)[..., None] * np.diagonal(inverse, axis1=-2, axis2=-1)
-        variances[..., S, j] = spread
+        weights[..., S, j], variances[..., S, j] = _regressed(U, S, j)
     return weights, variances
+
+
+def _regressed(U: Array, S: Indices, j: int) -> tuple[Array, Array]:
+    """Weights of ROI j on ROIs S, and their variances for a single sample: two of (..., |S|)."""
+    inverse = np.linalg.inv(U[..., S[:, None], S])
+    right = U[..., S, j]
+    w = np.einsum("...pq,...q->...p", inverse, right)
+    noise = U[..., j, j] - np.einsum("...p,...p->...", w, right)
+    return w, np.maximum(noise, 0.0)[..., None] * np.diagonal(inverse, axis1=-2, axis2=-1)
 
 
 def contrast(
@@ -69,14 +77,36 @@ def contrast(
     smallest : float
         Mean differences that do not exceed this count as none: T = 0.
     """
-    both = [weights_given(U, parents) for U, _ in (patients, controls)]
-    delta = (both[0][0] - both[1][0])[..., parents]
-    error = sum(
-        v[..., parents] / n[..., None]
-        for (_, v), (_, n) in zip(both, (patients, controls), strict=True)
-    )
-    mean = delta.mean(axis=-2)
-    between = delta.var(axis=-2, ddof=1) if delta.shape[-2] > 1 else np.zeros(mean.shape)
-    scale = np.maximum(between, np.asarray(error).mean(axis=-2))
-    T = mean / np.sqrt(np.maximum(scale, np.finfo(float).tiny))
+    batch, (K, d, _) = patients[0].shape[:-3], patients[0].shape[-3:]
+    groups = [(U.reshape(-1, K, d, d), n.reshape(-1, K)) for U, n in (patients, controls)]
+    place = np.zeros((d, d), dtype=np.intp)
+    place[parents] = np.arange(parents.sum())
+    mean, T = (np.zeros((len(groups[0][0]), parents.sum())) for _ in range(2))
+    for j in np.flatnonzero(parents.any(axis=0)).tolist():
+        S = np.flatnonzero(parents[:, j])
+        mean[:, place[S, j]], T[:, place[S, j]] = _contrast_of(groups, S, j, smallest)
+    return mean.reshape(*batch, -1), T.reshape(*batch, -1)
+
+
+def _contrast_of(
+    groups: Sequence[tuple[Array, Array]], S: Indices, j: int, smallest: float
+) -> tuple[Array, Array]:
+    """Mean differences of the weights of ROI j on ROIs S, and T, of B labellings: two of (B, |S|).
+
+    Few labellings make a difference above ``smallest``; errors are computed for these alone.
+    """
+    delta = np.subtract(*(_weights(U, S, j) for U, _ in groups))
+    mean = delta.mean(axis=1)
+    rows = np.flatnonzero((np.abs(mean) > smallest).any(axis=1))
+    error = sum(_regressed(U[rows], S, j)[1] / n[rows, :, None] for U, n in groups)
+    delta = delta[rows]
+    between = delta.var(axis=1, ddof=1) if delta.shape[1] > 1 else 0.0
+    scale = np.maximum(between, np.asarray(error).mean(axis=1))
+    T = np.zeros(mean.shape)
+    T[rows] = mean[rows] / np.sqrt(np.maximum(scale, np.finfo(float).tiny))
     return mean, np.where(np.abs(mean) > smallest, T, 0.0)
+
+
+def _weights(U: Array, S: Indices, j: int) -> Array:
+    """Weights of ROI j on ROIs S, (..., |S|)."""
+    return np.asarray(np.linalg.solve(U[..., S[:, None], S], U[..., S, j, None])[..., 0])

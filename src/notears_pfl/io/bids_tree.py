@@ -174,3 +174,9 @@ class BidsTree:
                 raise DatasetError(msg) from error
             self._listed[folder] = sorted(names)
         return self._listed[folder]
+
+
+def name_of_run(path: str) -> str:
+    """Name of the run that a file was made of; empty if its name has none."""
+    file = BidsFile.parse(path)
+    return file.run_name if file else ""

@@ -40,8 +40,9 @@ class FreeUpdate:
             self._P = (self._Q / (self._eigenvalues + rho)) @ self._Q.T
             # P U = I − ρ P D, which is exact where U is singular.
             self._PU = np.eye(len(V)) - rho * self._P * self._D
-        W = self._P @ (rho * self._D[:, None] * V) + self._PU
-        W -= self._P * (np.diag(W) / np.diag(self._P))
+            self._pull, self._diagonal = rho * self._D[:, None], np.diag(self._P)
+        W = self._P @ (self._pull * V) + self._PU
+        W -= self._P * (np.diag(W) / self._diagonal)
         np.fill_diagonal(W, 0.0)
         return W
 
@@ -54,7 +55,9 @@ class OrderedUpdate:
     """
 
     def __init__(self, U: Array, D: Array, order: Order) -> None:
-        self._U, self._D, self._order = U[np.ix_(order, order)], D[order], order
+        # Where the entries of a matrix are whose rows and columns are put in order.
+        self._places = order[:, None] * len(D) + order
+        self._U, self._D = U.take(self._places), D[order]
         self._earlier = np.triu(np.ones(U.shape), k=1)
         self._rho = np.nan
 
@@ -64,11 +67,11 @@ class OrderedUpdate:
             self._rho = rho
             L = np.linalg.cholesky(self._U + rho * np.diag(self._D))
             self._Linv = solve_triangular(L, np.eye(len(L)), lower=True)
-        ordered = np.ix_(self._order, self._order)
-        right = self._earlier * (rho * self._D[:, None] * V[ordered] + self._U)
-        W = np.zeros_like(V)
-        W[ordered] = self._Linv.T @ (self._earlier * (self._Linv @ right))
-        return W
+            self._pull = rho * self._D[:, None]
+        right = self._earlier * (self._pull * V.take(self._places) + self._U)
+        W = np.empty(V.size)
+        W[self._places] = self._Linv.T @ (self._earlier * (self._Linv @ right))
+        return W.reshape(V.shape)
 
 
 @dataclass(frozen=True)
@@ -142,15 +145,15 @@ class Site:
     def begin(self, D: Array, order: Order | None, fold: int | None) -> None:
         """Prepare for steps: on all samples or without those of a fold, in an order or free."""
         self._U = (self._moments if fold is None else self._folds[fold][0]).U
-        self._D = D
+        self._D, self._variance = D[:, None], float(np.trace(self._U))
         self._update = FreeUpdate(self._U, D) if order is None else OrderedUpdate(self._U, D, order)
 
     def step(self, V: Array, rho: float) -> tuple[Array, float]:
         """Update the local weights; return W and its loss ½ tr (I − W)ᵀ U (I − W)."""
         W = self._update(V, rho)
         # U W = U + ρD(V − W) wherever W is free, which saves the product.
-        pull = rho * np.vdot(W, self._D[:, None] * (V - W))
-        return W, 0.5 * float(np.trace(self._U) - np.vdot(self._U, W) + pull)
+        pull = rho * np.vdot(W, self._D * (V - W))
+        return W, 0.5 * float(self._variance - np.vdot(self._U, W) + pull)
 
     def score(self, W: Array, fold: int) -> Array:
         """Squared residuals of every ROI, summed over the fold's samples: (d,)."""

@@ -1,10 +1,11 @@
 """Contact sheets: small pictures of every subject of a site, those to look at first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from notears_pfl.io.bids_tree import name_of_run
 from notears_pfl.io.images import read_arrays
 from notears_pfl.report.page import render
 from notears_pfl.report.page_parts import Caption, Picture, SetAside, SubjectCard
@@ -23,7 +24,8 @@ STANDINGS = {
 # Subjects that the index shows; all are on the contact sheets.
 MOST_SHOWN = 12
 
-Files = Mapping[str, Mapping[str, str]]
+# Files of each participant by kind, one per run.
+Files = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def standing(subject: pd.Series) -> str:
@@ -37,17 +39,24 @@ def standing(subject: pd.Series) -> str:
     return "cautioned" if pd.notna(subject.get("cautions")) else "included"
 
 
-def read_card(subject: pd.Series, files: Mapping[str, str], root: str) -> SubjectCard:
+def read_card(subject: pd.Series, files: Mapping[str, Sequence[str]], root: str) -> SubjectCard:
     """Read the pictures of a subject, a row of the cohort's table; those of failed steps are empty.
+
+    There is one of every run.
 
     ``root`` is the address of the index's folder.
     """
     name, became = subject["participant_id"], standing(subject)
     pictures: dict[str, Picture | None] = {}
     for kind, shown in REGISTRATIONS.items():
-        slices = read_arrays(files[kind]) if kind in files else None
-        caption = Caption(f"{shown.image} of {name} with outlines", shown.short)
-        pictures[shown.short] = None if slices is None else thumbnail(slices, caption)
+        paths = files.get(kind, [])
+        for path in paths:
+            title = shown.short + (f", {name_of_run(path)}" if len(paths) > 1 else "")
+            slices = read_arrays(path)
+            caption = Caption(f"{shown.image} of {name} with outlines", title)
+            pictures[title] = None if slices is None else thumbnail(slices, caption)
+        if not paths:
+            pictures[shown.short] = None
     words = {"cautioned": "included", "unprocessed": "excluded"}
     return SubjectCard(
         participant=name,

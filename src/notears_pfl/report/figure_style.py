@@ -2,24 +2,17 @@
 
 import io
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.rcsetup import cycler
-from PIL import Image
 
-# Okabe and Ito's palette, distinguishable with all common types of colour blindness.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
 RC: Any = {
     "font.size": 9,
@@ -34,18 +27,6 @@ RC: Any = {
     "svg.hashsalt": "notears-pfl",
 }
 
-# Text and positive weights; secondary marks.
-INK, GREY = "#222222", "#8c8c8c"
-# Colour and marker of patients and of controls; groups never differ by colour alone.
-GROUP_LOOKS = ((VERMILION, "^"), (BLUE, "o"))
-# Vermilion is reserved for arrows.
-LOBES = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY)
-
-
-def lobe_colours(lobes: Iterable[str]) -> dict[str, str]:
-    """Colour of each lobe, in order of first appearance; after seven lobes the colours repeat."""
-    return {lobe: LOBES[i % len(LOBES)] for i, lobe in enumerate(dict.fromkeys(lobes))}
-
 
 def save_figure(figure: Figure, *paths: str | Path) -> None:
     """Write ``figure`` in the format of each path's suffix, without a time stamp."""
@@ -59,46 +40,6 @@ def save_figure(figure: Figure, *paths: str | Path) -> None:
                 Path(path).write_text(_name_in_order(buffer.getvalue()), encoding="utf-8")
             else:
                 FigureCanvasAgg(figure).print_png(path)
-
-
-def draw_image(figure: Figure) -> Image.Image:
-    """Draw ``figure`` as an image in memory, with the pixels of the PNG."""
-    with mpl.rc_context(RC):
-        _lay_out(figure)
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-        return Image.fromarray(np.asarray(canvas.buffer_rgba()))
-
-
-class Redrawn:
-    """A figure that is drawn for many subjects and differs between them in a few artists only.
-
-    Axes, ticks, texts and legends, which take nearly all of the time, are drawn once.
-
-    Parameters
-    ----------
-    figure : Figure
-        The figure; what does not change is drawn at once.
-    changing : sequence of Artist
-        Artists to draw every time, in this order, on top of the others.
-    """
-
-    def __init__(self, figure: Figure, changing: Sequence[Artist]) -> None:
-        self.changing = changing
-        for artist in changing:
-            artist.set_animated(True)
-        with mpl.rc_context(RC):
-            _lay_out(figure)
-            self._canvas = FigureCanvasAgg(figure)
-            self._canvas.draw()
-        self._unchanged = self._canvas.copy_from_bbox(figure.bbox)
-
-    def image(self) -> Image.Image:
-        """Draw the changing artists as they are now, with the pixels of :func:`draw_image`."""
-        self._canvas.restore_region(self._unchanged)
-        for artist in self.changing:
-            artist.draw(self._canvas.get_renderer())
-        return Image.fromarray(np.array(self._canvas.buffer_rgba()))
 
 
 def _lay_out(figure: Figure) -> None:

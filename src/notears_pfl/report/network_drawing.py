@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import distribution
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise
 from typing import Any
 
@@ -9,18 +12,19 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Wedge
 from matplotlib.path import Path
-from nilearn.plotting.displays import GlassBrainAxes
 
-from notears_pfl.report.figure_style import INK, RC, VERMILION, lobe_colours
+from notears_pfl.report.figure_style import RC
+from notears_pfl.report.palette import INK, VERMILION, lobe_colours
 
 # Views from the left, from above and from the right, with the two coordinates that each shows.
 VIEWS = {"l": (1, 2), "z": (0, 1), "r": (1, 2)}
 VIEW_NAMES = {"l": "left hemisphere", "z": "from above", "r": "right hemisphere"}
-OUTLINE = {"linewidth": 0.5, "alpha": 0.55}
+OUTLINE: Any = {"linewidths": 0.5, "alpha": 0.55}
 # Margin around the brain, so that no arrow is clipped.
 MARGIN_MM = 4
 # Width of a letter and height of a line in the smallest view, as fractions of the view's width.
@@ -86,8 +90,8 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
     """
     colours = lobe_colours(rois["lobe"])
     for axis, (view, dimensions) in zip(axes, VIEWS.items(), strict=True):
-        outline = GlassBrainAxes(axis, view, 0, **OUTLINE)
-        left, right, bottom, top = outline.get_object_bounds()
+        paths, inks, (left, right, bottom, top) = _brain_outline(view)
+        axis.add_collection(PathCollection(paths, facecolors="none", edgecolors=inks, **OUTLINE))
         axis.set_xlim(left - MARGIN_MM, right + MARGIN_MM)
         axis.set_ylim(bottom - MARGIN_MM, top + MARGIN_MM)
         if view == "l":
@@ -109,6 +113,26 @@ def draw_brain(axes: Sequence[Axes], arrows: Sequence[Arrow], rois: pd.DataFrame
         if view == "z":
             for side, x in (("L", left + 8), ("R", right - 8)):
                 axis.text(x, top - 8, side, fontsize=9, ha="center", va="top")
+
+
+@cache
+def _brain_outline(view: str) -> tuple[list[Path], list[Any], tuple[float, float, float, float]]:
+    """Outline of the brain in mm, as nilearn draws it: paths, their colours, and its bounds.
+
+    Only the file with this drawing is loaded: all of nilearn's plotting takes a second to load.
+    """
+    file = distribution("nilearn").locate_file("nilearn/plotting/glass_brain.py")
+    spec: Any = spec_from_file_location("glass_brain", str(file))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    axis = Figure().subplots()
+    bounds = module.plot_brain_schematics(axis, view)
+    to_mm = [patch.get_transform() - axis.transData for patch in axis.patches]
+    paths = [
+        in_mm.transform_path(patch.get_path())
+        for in_mm, patch in zip(to_mm, axis.patches, strict=True)
+    ]
+    return paths, [patch.get_edgecolor() for patch in axis.patches], bounds
 
 
 def brain_rows(panels: Sequence[tuple[str, Sequence[Arrow]]], rois: pd.DataFrame) -> Figure:
@@ -146,8 +170,10 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
     angles, colours = circle_angles(rois), lobe_colours(rois["lobe"])
     connected = {name for arrow in arrows for name in (arrow.start, arrow.end)}
     width = (180 - GAP_DEG) / max((rois["x"] >= 0).sum(), (rois["x"] < 0).sum(), 1)
+    # As artists, not as patches: for the limits of the axes, which are set below, every arrow would
+    # be laid out once more.
     for name, angle in angles.items():
-        axis.add_patch(
+        axis.add_artist(
             Wedge(
                 (0, 0), RING, angle - 0.46 * width, angle + 0.46 * width, width=RING - RADIUS,
                 facecolor=colours[rois["lobe"][str(name)]], linewidth=0,
@@ -157,7 +183,7 @@ def draw_circle(axis: Axes, arrows: Sequence[Arrow], rois: pd.DataFrame) -> None
         _write_name(axis, name, angles[name], name in connected)
     thin = _thinness(arrows)
     for arrow in arrows:
-        axis.add_patch(
+        axis.add_artist(
             FancyArrowPatch(
                 path=_bow(angles[arrow.start], angles[arrow.end]), arrowstyle="-|>",
                 mutation_scale=8 * thin, linewidth=arrow.width * thin, color=arrow.colour,
@@ -218,7 +244,7 @@ def _draw_arrows(
     thin = _thinness(arrows)
     for arrow in arrows:
         if arrow.start in places and arrow.end in places:
-            axis.add_patch(
+            axis.add_artist(
                 FancyArrowPatch(
                     tuple(places[arrow.start]), tuple(places[arrow.end]),
                     connectionstyle="arc3,rad=0.15", arrowstyle="-|>", mutation_scale=7 * thin,

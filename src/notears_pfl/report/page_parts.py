@@ -19,6 +19,13 @@ OUTDATED = (
     "--cores all` to include them here."
 )
 MAX_CHANGES_NAMED = 5
+# Sites, or what is said of each, that a line names; files whose checksums the page shows.
+MOST_NAMED, MOST_FILES = 12, 200
+# Rows from which readers page through a table, and from which its rows are loaded from files beside
+# the page only when they are wanted; that many are in the page all the same.
+MANY_ROWS, MOST_ROWS, FIRST_ROWS = 60, 1000, 15
+# Rows of such a file, and records of the connections.
+ROWS_PER_PART, RECORDS_PER_PART = 2000, 200
 
 
 @dataclass(frozen=True)
@@ -55,13 +62,17 @@ class Caption:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the page: its image as a data URL, its size, texts and file name."""
+    """A figure of the page: its image, its size in pixels, texts and file name.
+
+    ``source`` is a data URL, or the address of the image's file if ``linked``.
+    """
 
     name: str
     caption: Caption
     source: str
     width: int
     height: int
+    linked: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,8 +130,9 @@ class Cell:
 class PageTable:
     """A table of the page.
 
-    Readers can sort, search and page through ``interactive`` tables, and filter them by the
-    columns whose titles are in ``filters``.
+    Readers can sort, search and page through ``interactive`` tables and those of many rows, and
+    filter them by the columns whose titles are in ``filters``. ``file`` is the file of results
+    with all rows, which the page names where it does not hold them itself.
     """
 
     name: str
@@ -129,6 +141,22 @@ class PageTable:
     rows: Sequence[Sequence[Cell]]
     interactive: bool = False
     filters: Sequence[str] = ()
+    file: str = ""
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether readers page through the table."""
+        return self.interactive or len(self.rows) > MANY_ROWS
+
+    @property
+    def n_parts(self) -> int:
+        """Number of files that hold the rows; none if all rows are in the page."""
+        return -(-len(self.rows) // ROWS_PER_PART) if len(self.rows) > MOST_ROWS else 0
+
+    @property
+    def rows_in_page(self) -> Sequence[Sequence[Cell]]:
+        """Rows in the page itself."""
+        return self.rows[:FIRST_ROWS] if self.n_parts else self.rows
 
     @property
     def n_extra(self) -> int:
@@ -139,7 +167,7 @@ class PageTable:
 def page_table(
     name: str, caption: str, frame: pd.DataFrame, titles: Mapping[str, str],
     formats: Mapping[str, str] | None = None, interactive: bool = False,
-    extra: Collection[str] = (),
+    extra: Collection[str] = (), file: str = "",
 ) -> PageTable:  # fmt: skip
     """Show the columns of ``frame`` that have a title, numbers by their format (``".2f"``).
 
@@ -156,7 +184,26 @@ def page_table(
             for row in frame[shown].itertuples(index=False, name=None)
         ],
         interactive,
+        file=file,
     )
+
+
+@dataclass(frozen=True)
+class Records:
+    """What the page's script shows about the rows of a table, by place.
+
+    They are in the page, or in files beside it if ``apart``.
+    """
+
+    name: str
+    items: Sequence[Mapping[str, Any]]
+    apart: bool = False
+    per_part: int = RECORDS_PER_PART
+
+    @property
+    def n_parts(self) -> int:
+        """Number of files that hold the records; none if all are in the page."""
+        return -(-len(self.items) // self.per_part) if self.apart else 0
 
 
 def link(text: str, address: str) -> Markup:
@@ -177,10 +224,15 @@ def cell(value: Any, form: str = "") -> Cell:
     return Cell(str(value))
 
 
+def first_of(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Name all, or the first and how many more there are."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
 def reason_not_shown(target: str, changed: Sequence[str] | None) -> str:
     """Say why the results of a target are not shown: not run, or outdated by what ``changed``."""
     if not changed:
         return NOT_RUN.format(target=target)
-    more = len(changed) - MAX_CHANGES_NAMED
-    named = ", ".join(changed[:MAX_CHANGES_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return OUTDATED.format(target=target, changed=named)
+    return OUTDATED.format(target=target, changed=first_of(changed, MAX_CHANGES_NAMED))

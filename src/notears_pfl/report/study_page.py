@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from notears_pfl.analysis.stability import draw_stability
-from notears_pfl.io.batches import ListedFiles, listed_files
+from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.batches import ListedFiles, listed_runs
 from notears_pfl.io.fingerprint import file_digest
 from notears_pfl.io.networks import read_networks
 from notears_pfl.io.provenance import departures
@@ -17,8 +18,9 @@ from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_regions, read_table
 from notears_pfl.report.contact_sheet import read_set_aside
 from notears_pfl.report.findings import Findings, selected_rois
-from notears_pfl.report.page import embed_picture, index_page
+from notears_pfl.report.page import Page, embed_picture, index_page, link_picture
 from notears_pfl.report.page_parts import Caption, Picture, SetAside
+from notears_pfl.report.palette import MANY_SITES
 from notears_pfl.report.sections import (
     certainty,
     group_balance,
@@ -209,12 +211,21 @@ def figure_captions(findings: Findings) -> dict[str, Caption]:
 
 
 def embed_figures(paths: Iterable[str], findings: Findings) -> dict[str, Picture]:
-    """Embed figures with their captions, by figure name."""
+    """Embed figures with their captions, by figure name.
+
+    With many sites, those of single networks are linked instead.
+    """
     captions = figure_captions(findings)
-    return {
-        name: embed_picture(path, name, captions[name])
-        for path, name in ((path, _figure_name(path)) for path in paths)
-    }
+    linked = len(findings.sites) > MANY_SITES
+    pictures = {}
+    for path in paths:
+        name = _figure_name(path)
+        if linked and name.startswith("network_"):
+            address = f"figures/{name}.png"
+            pictures[name] = link_picture(path, name, captions[name], address)
+        else:
+            pictures[name] = embed_picture(path, name, captions[name])
+    return pictures
 
 
 def _figure_name(path: str) -> str:
@@ -227,8 +238,16 @@ def read_shown_subjects(inputs: Any, params: Any, findings: Findings) -> SetAsid
     """Read the pictures of subjects that were set aside; None if no images were preprocessed."""
     if not inputs.get("sheets"):
         return None
-    files = listed_files(inputs, params.files, params.participants)
+    files = listed_runs(inputs, params.files, params.participants)
     return read_set_aside(findings.cohort, files, inputs.sheets)
+
+
+def write_parts(page: Page, folder: str | Path) -> None:
+    """Write the rows of a page's long tables into a folder, which is empty if it has none."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in page.parts.items():
+        with whole_file(Path(folder) / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
 def study_page(
@@ -237,7 +256,7 @@ def study_page(
     extras: Extras,
     origin: Origin,
     set_aside: SetAside | None = None,
-) -> str:
+) -> Page:
     """Write the page, with the sections in reading order."""
     patients, controls = findings.groups
     n = findings.cohort[findings.cohort["included"].astype(bool)]["group"].value_counts()
@@ -255,7 +274,11 @@ def study_page(
         certainty_section(findings, pictures),
         *([individual_section(findings)] if "weight_regression" in findings.tables else []),
         comparison_section(
-            extras.proportion_tests, findings.groups, pictures, extras.outdated.get("comparison")
+            extras.proportion_tests,
+            findings.groups,
+            pictures,
+            extras.outdated.get("comparison"),
+            findings.config["comparison"]["connections"],
         ),
         simulations_section(
             extras.simulation_wins,

@@ -1,59 +1,42 @@
-"""Figures of a subject's data: head motion, carpets, spectra and coverage.
-
-What is the same for all subjects of a site, such as axes and legends, is drawn once.
-"""
+"""Figures of a subject's data, as SVG: head motion, carpets, spectra and coverage."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, cast
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from PIL import Image
-from scipy.signal import periodogram
 
-from notears_pfl.report.figure_style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    RC,
-    VERMILION,
-    Redrawn,
-    lobe_colours,
+from notears_pfl.report.palette import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, lobe_colours
+from notears_pfl.report.svg_drawing import (
+    LABEL,
+    LETTER,
+    SMALL,
+    WIDTH,
+    Panel,
+    block,
+    drawing,
+    key,
+    text,
+    triangle,
 )
 
 # Framewise displacement above which a volume counts as moved, mm; as in the quality measures.
 MOVED_MM = 0.5
 # Largest share of the power in a figure of the spectrum, %.
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 60, 80, 100)
+# Margins of all figures at the left, with numbers and without, and at the right.
+LEFT, NARROW, RIGHT = 70, 40, 14
+PLAIN, DASHED, DOTTED, DASHDOT = "", "6 4", "1.5 3", "8 3 2 3"
+# Standard deviations that are black and white in a carpet, minus and plus.
+DARKEST = 2.0
+# Coverage below which a region is named, and the most regions that are.
+LOW_COVERAGE, MOST_NAMED = 0.8, 20
 
 
-def _figure(height: float, left: float, bottom: float, top: float, gap: float = 0.0) -> Figure:
-    """Figure of 9 inches by ``height``, with margins in inches and a gap in shares of a row.
-
-    A layout that looks at the labels would take a quarter of the time of a subject's page.
-    """
-    with mpl.rc_context({"figure.constrained_layout.use": False}):
-        figure = Figure(figsize=(9, height))
-    figure.subplots_adjust(
-        left=left / 9, right=0.985, bottom=bottom / height, top=1 - top / height, wspace=0.02,
-        hspace=gap,
-    )  # fmt: skip
-    return figure
-
-
-def movement_figure(
+def movement_drawing(
     motion: pd.DataFrame, confounds: pd.DataFrame, tr: float, censored: Sequence[int] = (),
     seams: Sequence[int] = (),
-) -> Figure:  # fmt: skip
+) -> str:  # fmt: skip
     """Draw the six motion parameters, framewise displacement and DVARS over time.
 
     Parameters
@@ -68,192 +51,177 @@ def movement_figure(
         Volumes to mark, and first volumes of the runs that follow another.
     """
     seconds = tr * np.arange(len(motion))
-    with mpl.rc_context(RC):
-        figure = _figure(6, left=0.7, bottom=0.5, top=0.1, gap=0.15)
-        axes = figure.subplots(4, 1, sharex=True)
-        looks = ((BLUE, "-"), (VERMILION, "--"), (GREEN, "-."))
-        for name, (colour, line) in zip("xyz", looks, strict=True):
-            style: dict[str, Any] = {
-                "color": colour,
-                "linestyle": line,
-                "linewidth": 1,
-                "label": name,
-            }
-            axes[0].plot(seconds, motion[f"trans_{name}"], **style)
-            axes[1].plot(seconds, np.rad2deg(motion[f"rot_{name}"]), **style)
-        axes[0].legend(ncols=3, fontsize=7, loc="upper left")
-        fd = confounds["fd_power_mm"]
-        axes[2].plot(seconds, fd, color=INK, linewidth=1)
-        moved = fd > MOVED_MM
-        axes[2].plot(seconds[moved], fd[moved], "v", color=VERMILION, markersize=4)
-        axes[2].axhline(MOVED_MM, color=VERMILION, linestyle="--", linewidth=1)
-        axes[2].annotate(
-            "0.5 mm",
-            (1, MOVED_MM),
-            xycoords=("axes fraction", "data"),
-            fontsize=7,
-            ha="right",
-            va="bottom",
+    fd, dvars = confounds["fd_power_mm"], confounds["dvars_percent"].iloc[1:]
+    shifts = {name: motion[f"trans_{name}"] for name in "xyz"}
+    turns = {name: np.rad2deg(motion[f"rot_{name}"]) for name in "xyz"}
+    panels = [
+        Panel(LEFT, 12 + 134 * place, WIDTH - LEFT - RIGHT, 116, (0, max(seconds[-1], tr)), y)
+        for place, y in enumerate(
+            (
+                _range(pd.concat(shifts.values())), _range(pd.concat(turns.values())),
+                (0.0, max(1.05 * fd.max(), 1.05 * MOVED_MM)), _range(dvars),
+            )
         )
-        axes[3].plot(seconds[1:], confounds["dvars_percent"].iloc[1:], color=INK, linewidth=1)
-        for volume in censored:
-            for axis in axes[2:]:
-                axis.axvspan(tr * (volume - 0.5), tr * (volume + 0.5), color=GREY, alpha=0.4, lw=0)
-        for seam in seams:
-            for axis in axes:
-                axis.axvline(tr * (seam - 0.5), color=INK, linestyle=":", linewidth=1)
-        for axis, label in zip(
-            axes, ("translation, mm", "rotation, °", "FD, mm", "DVARS, %"), strict=True
-        ):
-            axis.set_ylabel(label)
-        axes[2].set_ylim(bottom=0)
-        axes[3].set_xlabel("time, s")
-    return figure  # fmt: skip
+    ]  # fmt: skip
+    labels = ("translation, mm", "rotation, °", "FD, mm", "DVARS, %")
+    drawn: list[str] = []
+    for volume in censored:
+        ends = tr * (volume - 0.5), tr * (volume + 0.5)
+        drawn += [panel.band(*ends, GREY, 0.4, "censored") for panel in panels[2:]]
+    for panel, label in zip(panels, labels, strict=True):
+        last = panel is panels[-1]
+        drawn += panel.frame("time, s" if last else "", label, x_ticks=last)
+        drawn += [panel.upright(tr * (seam - 0.5), INK, DOTTED, "seam") for seam in seams]
+    looks = dict(zip("xyz", ((BLUE, PLAIN), (VERMILION, DASHED), (GREEN, DASHDOT)), strict=True))
+    for panel, lines in zip(panels, (shifts, turns), strict=False):
+        drawn += [panel.line(seconds, lines[n], c, dashes=line) for n, (c, line) in looks.items()]
+    drawn += key(((c, line, name) for name, (c, line) in looks.items()), LEFT + 12, 20, 3, 60)
+    drawn.append(panels[2].line(seconds, fd, INK))
+    moved = (fd > MOVED_MM).to_numpy()
+    marks = zip(panels[2].across(seconds[moved]), panels[2].down(fd[moved]), strict=True)
+    drawn += [triangle(x, y, VERMILION) for x, y in marks]
+    drawn.append(panels[2].level(MOVED_MM, VERMILION))
+    limit = float(panels[2].down(MOVED_MM)) - 7
+    drawn.append(text(WIDTH - RIGHT, limit, "0.5 mm", "end", SMALL))
+    drawn.append(panels[3].line(seconds[1:], dvars, INK))
+    return drawing(panels[-1].bottom + 48, drawn)
+
+
+def _range(values: pd.Series) -> tuple[float, float]:
+    """Range of an axis: that of the values and a little more."""
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite([low, high]).all() or low == high:
+        return (low - 1, high + 1) if np.isfinite(low) else (0.0, 1.0)
+    return low - 0.05 * (high - low), high + 0.05 * (high - low)
 
 
 def carpet_values(series: pd.DataFrame, order: Sequence[str]) -> NDArray[np.float64]:
     """Standardise the series of regions, a row each; regions without values are missing."""
-    values = series.reindex(columns=list(order)).astype(float)
-    spread = values.std(ddof=0)
-    standardised = (values - values.mean()) / spread.where(spread > 0, 1)
-    return np.asarray(standardised.to_numpy().T)
+    values = series.reindex(columns=list(order)).to_numpy(dtype=float)
+    n = np.isfinite(values).sum(axis=0)
+    known = np.maximum(n, 1)
+    centred = values - np.where(n, np.nansum(values, axis=0) / known, np.nan)
+    spread = np.sqrt(np.nansum(centred**2, axis=0) / known)
+    return np.asarray((centred / np.where(spread > 0, spread, 1)).T)
 
 
-def carpet_image(
+def carpet_drawing(
     carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: float, seams: Sequence[int] = ()
-) -> Image.Image:
+) -> str:
     """Draw the standardised series of all regions by lobe, one carpet per stage.
 
     ``rois`` is indexed by abbreviation, with ``lobe``; regions without values stay blank. Lines
     mark the volumes in ``seams``, at which runs begin.
     """
     lobes = list(dict.fromkeys(rois["lobe"]))
-    regions = sorted(
-        zip(rois.index, rois["lobe"], strict=True), key=lambda region: lobes.index(region[1])
-    )
-    lengths = tuple((title, len(series)) for title, series in carpets.items())
-    drawn = _carpets(lengths, tuple(regions), tuple(lobes), tr, tuple(seams))
-    for image, series in zip(drawn.changing, carpets.values(), strict=False):
-        cast(AxesImage, image).set_data(carpet_values(series, [name for name, _ in regions]))
-    return drawn.image()
+    regions = [name for lobe in lobes for name in rois.index[rois["lobe"] == lobe]]
+    colours, sizes = lobe_colours(lobes), rois["lobe"].value_counts()
+    longest = max(len(series) for series in carpets.values())
+    drawn: list[str] = []
+    for place, (title, series) in enumerate(carpets.items()):
+        top = 30 + 270 * place
+        side = Panel(NARROW, top, 12, 230, (0, 1), (len(regions), 0))
+        width = (WIDTH - 60 - RIGHT) * len(series) / longest
+        panel = Panel(60, top, width, 230, (0, tr * len(series)), (len(regions), 0))
+        drawn.append(panel.image(carpet_pixels(carpet_values(series, regions))))
+        ends = np.cumsum([0, *sizes[lobes]])
+        for lobe, first, last in zip(lobes, side.down(ends[:-1]), side.down(ends[1:]), strict=True):
+            drawn.append(block(side.left, first, side.width, last - first, colours[lobe]))
+        drawn += [panel.upright(tr * seam, VERMILION, kind="seam") for seam in seams]
+        drawn.append(text((60 + WIDTH - RIGHT) / 2, top - 14, title))
+        words = f"{len(regions)} regions by lobe or network"
+        drawn.append(text(18, top + 115, words, turned=True))
+        if place == len(carpets) - 1:
+            drawn += panel.x_axis()
+            drawn.append(text((60 + WIDTH - RIGHT) / 2, panel.bottom + 34, "time, s"))
+    bottom = 270 * len(carpets) + 48
+    drawn += _lobe_key(colours, bottom)
+    return drawing(bottom + 17 * -(-len(colours) // _lobe_columns(colours)), drawn)
 
 
-@lru_cache(maxsize=4)
-def _carpets(
-    lengths: tuple[tuple[str, int], ...], regions: tuple[tuple[str, str], ...],
-    lobes: tuple[str, ...], tr: float, seams: tuple[int, ...],
-) -> Redrawn:  # fmt: skip
-    """Draw all but the carpets: those are the first of the changing artists."""
-    colours, n = lobe_colours(lobes), len(regions)
-    strip = np.array([mpl.colors.to_rgb(colours[lobe]) for _, lobe in regions])
-    carpets: list[Artist] = []
-    lines: list[Artist] = []
-    with mpl.rc_context(RC):
-        figure = _figure(0.6 + 2.6 * len(lengths), left=0.35, bottom=1.0, top=0.3, gap=0.15)
-        grid = figure.subplots(len(lengths), 2, width_ratios=[1, 60], sharex="col", squeeze=False)
-        for (side, axis), (title, n_volumes) in zip(grid, lengths, strict=True):
-            carpets.append(
-                axis.imshow(
-                    np.zeros((n, n_volumes)), cmap="gray", vmin=-2, vmax=2, aspect="auto",
-                    interpolation="nearest", extent=(0, tr * n_volumes, n, 0),
-                )
-            )  # fmt: skip
-            lines += [axis.axvline(tr * seam, color=VERMILION, linewidth=1) for seam in seams]
-            side.imshow(strip[:, None, :], aspect="auto", extent=(0, 1, n, 0))
-            side.set_xticks([])
-            side.set_yticks([])
-            side.set_ylabel(f"{n} regions by lobe or network")
-            axis.set_yticks([])
-            axis.set_title(title, fontsize=9)
-        grid[-1, 1].set_xlabel("time, s")
-        handles = [mpl.patches.Patch(color=c, label=lobe) for lobe, c in colours.items()]
-        figure.legend(handles=handles, loc="lower center", ncols=4, fontsize=7)
-    return Redrawn(figure, [*carpets, *lines])
+def _lobe_columns(colours: Mapping[str, str]) -> int:
+    """Columns of the legend of lobes, which has room for the longest name."""
+    longest = 28 + SMALL * LETTER * max(map(len, colours)) + 14
+    return max(1, min(4, int((WIDTH - NARROW - RIGHT) // longest)))
+
+
+def _lobe_key(colours: Mapping[str, str], top: float) -> list[str]:
+    columns = _lobe_columns(colours)
+    entries = [(colour, "fill", lobe) for lobe, colour in colours.items()]
+    return key(entries, NARROW, top, columns, (WIDTH - NARROW - RIGHT) / columns)
+
+
+def carpet_pixels(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Give grey by standard deviations; what is missing is white."""
+    shades = np.clip((values + DARKEST) / (2 * DARKEST), 0, 1)
+    return np.where(np.isfinite(values), np.rint(255 * np.nan_to_num(shades)), 255).astype(np.uint8)
 
 
 def mean_spectrum(
     series: pd.DataFrame, tr: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give frequencies, Hz, and the power at each as a share of all, %, mean over regions."""
-    # Bridged as for the filter.
-    whole = series.dropna(axis=1, how="all").interpolate(limit_direction="both")
-    frequency, power = periodogram(whole.to_numpy(dtype=float), fs=1 / tr, axis=0)
+    whole = series.dropna(axis=1, how="all")
+    if whole.isna().to_numpy().any():
+        # Bridged as for the filter.
+        whole = whole.interpolate(limit_direction="both")
+    values = whole.to_numpy(dtype=float)
+    power = np.abs(np.fft.rfft(values - values.mean(axis=0), axis=0)) ** 2
+    # Each stands for a positive and a negative frequency but the first and, of an even number of
+    # volumes, the last.
+    power[1 : (len(values) + 1) // 2] *= 2
     total = power.sum(axis=0)
-    return frequency, 100 * (power / np.where(total > 0, total, 1)).mean(axis=1)
+    shares = 100 * (power / np.where(total > 0, total, 1)).mean(axis=1)
+    frequency = np.asarray(np.fft.rfftfreq(len(values), tr), dtype=np.float64)
+    return frequency, np.asarray(shares, dtype=np.float64)
 
 
-def spectrum_image(
+def spectrum_drawing(
     stages: Mapping[str, pd.DataFrame], tr: float, band_hz: tuple[float, float] | None
-) -> Image.Image:
+) -> str:
     """Draw the power spectrum of each stage, mean over regions, as shares of total power."""
     spectra = {title: mean_spectrum(series, tr) for title, series in stages.items()}
     highest = max((power.max(initial=0.0) for _, power in spectra.values()), default=0.0)
-    # Few different scales, so that few frames are drawn.
-    top = next((top for top in SCALES if highest <= top), 100.0)
-    drawn = _spectra(tuple(stages), tr, band_hz and tuple(band_hz), top)
-    for line, (frequency, power) in zip(drawn.changing, spectra.values(), strict=True):
-        cast(Line2D, line).set_data(frequency, power)
-    return drawn.image()
+    top = next((float(top) for top in SCALES if highest <= top), 100.0)
+    panel = Panel(LEFT, 10, WIDTH - LEFT - RIGHT, 220, (0, 0.5 / tr), (0, top))
+    entries = [(c, PLAIN, title) for c, title in zip((GREY, BLUE), spectra, strict=False)]
+    drawn: list[str] = []
+    if band_hz:
+        drawn.append(panel.band(*band_hz, ORANGE, 0.18, "band"))
+        entries.append(("#fbeccc", "fill", f"pass band, {band_hz[0]:g} to {band_hz[1]:g} Hz"))
+    drawn += panel.frame("frequency, Hz", "share of the power, %")
+    for (colour, _, _), (frequency, power) in zip(entries, spectra.values(), strict=False):
+        drawn.append(panel.line(frequency, power, colour, 1.8))
+    longest = 28 + SMALL * LETTER * max((len(label) for _, _, label in entries), default=0)
+    drawn += key(entries, WIDTH - RIGHT - longest - 8, 22, 1, 0)
+    return drawing(panel.bottom + 48, drawn)
 
 
-@lru_cache(maxsize=8)
-def _spectra(
-    titles: tuple[str, ...], tr: float, band_hz: tuple[float, ...] | None, top: float
-) -> Redrawn:
-    """Draw all but the lines: those are the changing artists."""
-    with mpl.rc_context(RC):
-        figure = _figure(2.8, left=0.7, bottom=0.5, top=0.1)
-        axis = figure.subplots()
-        lines = [
-            axis.plot([], [], color=colour, label=title)[0]
-            for title, colour in zip(titles, (GREY, BLUE), strict=False)
-        ]
-        if band_hz:
-            low, high = band_hz
-            label = f"pass band, {low:g} to {high:g} Hz"
-            axis.axvspan(low, high, color=ORANGE, alpha=0.18, linewidth=0, label=label)
-        axis.set_xlim(0, 0.5 / tr)
-        axis.set_ylim(0, top)
-        axis.set_xlabel("frequency, Hz")
-        axis.set_ylabel("share of the power, %")
-        axis.legend(fontsize=8, loc="upper right")
-    return Redrawn(figure, lines)
-
-
-def coverage_figure(coverage: pd.Series, selected: list[str], limit: float) -> Figure:
+def coverage_drawing(coverage: pd.Series, selected: Sequence[str], limit: float) -> str:
     """Draw the share of each region's voxels in the field of view.
 
     The limit applies to the selected regions.
     """
-    chosen = coverage.index.isin(selected)
-    with mpl.rc_context(RC):
-        figure = _figure(2.6, left=0.7, bottom=0.3, top=0.3)
-        axis = figure.subplots()
-        places = np.arange(len(coverage))
-        # A line per region, nine tenths of the room it has: a patch each would take half of the
-        # time of a subject's page.
-        width = 0.9 * 72 * (9 * 0.985 - 0.7) / (len(coverage) + 1)
-        for mask, colour, label in (
-            (chosen, BLUE, "selected"),
-            (~chosen, "#c4ccd4", "not selected"),
-        ):
-            axis.vlines(places[mask], 0, coverage[mask], colour, linewidth=width, label=label)
-        axis.axhline(limit, color=VERMILION, linestyle="--", linewidth=1, label=f"limit {limit:g}")
-        names = [str(name) for name in coverage.index]
-        low = [i for i in places if coverage.iloc[i] < max(limit, 0.8)]
-        for i in low[:20]:
-            axis.annotate(
-                names[i],
-                (i, coverage.iloc[i]),
-                rotation=90,
-                fontsize=6,
-                ha="center",
-                va="bottom",
-            )
-        axis.set_xticks([])
-        axis.set_xlabel(f"{len(coverage)} regions, in the atlas's order")
-        axis.set_ylabel("coverage")
-        axis.set_xlim(-1, len(coverage))
-        axis.set_ylim(0, 1.05)
-        figure.legend(ncols=3, fontsize=7, loc="upper right")
-    return figure  # fmt: skip
+    panel = Panel(LEFT, 30, WIDTH - LEFT - RIGHT, 200, (-1, len(coverage)), (0, 1.05))
+    chosen, unchosen = BLUE, "#c4ccd4"
+    own = set(selected)
+    width = 0.9 * panel.width / (len(coverage) + 1)
+    places, heights = panel.across(np.arange(len(coverage))), panel.down(coverage.to_numpy())
+    drawn = []
+    for name, place, height in zip(coverage.index, places, heights, strict=True):
+        looks = (chosen, "selected") if name in own else (unchosen, "other")
+        bar = (place - width / 2, height, width, panel.bottom - height)
+        drawn.append(block(*bar, looks[0], kind=looks[1]))
+    drawn += panel.frame(y_label="coverage", x_ticks=False)
+    drawn.append(panel.level(limit, VERMILION))
+    low = np.flatnonzero(coverage.to_numpy() < max(limit, LOW_COVERAGE))[:MOST_NAMED]
+    for i in low:
+        name = str(coverage.index[i])
+        middle = heights[i] - 6 - LETTER * SMALL * len(name) / 2
+        drawn.append(text(places[i], middle, name, size=0.8 * SMALL, turned=True))
+    words = f"{len(coverage)} regions, in the atlas's order"
+    drawn.append(text((panel.left + panel.right) / 2, panel.bottom + 16, words, size=LABEL))
+    entries = [(chosen, "fill", "selected"), (unchosen, "fill", "not selected")]
+    entries.append((VERMILION, DASHED, f"limit {limit:g}"))
+    drawn += key(entries, WIDTH - RIGHT - 340, 10, 3, 115)
+    return drawing(panel.bottom + 30, drawn)

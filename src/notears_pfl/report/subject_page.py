@@ -7,29 +7,29 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 
-from notears_pfl.io.bids_tree import BidsFile
+from notears_pfl.io.bids_tree import name_of_run
 from notears_pfl.io.images import read_arrays
 from notears_pfl.io.sidecars import read_sidecar
 from notears_pfl.io.tables import read_table
-from notears_pfl.report.figure_style import draw_image
-from notears_pfl.report.page import embed_image, render
+from notears_pfl.report.measures import FIGURES
+from notears_pfl.report.page import embed_drawing, render
 from notears_pfl.report.page_parts import Caption, Picture, cell
-from notears_pfl.report.registration_drawing import REGISTRATIONS, registration_figure
-from notears_pfl.report.sections.subject_quality import FIGURES
+from notears_pfl.report.registration_drawing import (
+    REGISTRATIONS,
+    Shown,
+    registration_drawing,
+)
 from notears_pfl.report.subject_drawing import (
-    carpet_image,
-    coverage_figure,
-    movement_figure,
-    spectrum_image,
+    carpet_drawing,
+    coverage_drawing,
+    movement_drawing,
+    spectrum_drawing,
 )
 from notears_pfl.runs import RUN
 
-NOT_PROCESSED = "Not available: this step was done before the data entered the study."
+NOT_PROCESSED = "Done before the data entered the study."
 NOT_REACHED = "No picture: processing failed before the end of this step."
-# WebP quality of pictures of images; lossless they would take three times as much.
-QUALITY = 85
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class SubjectRecord:
     """What is known about a subject; parts that the study does not have are None.
 
     ``slices`` are by kind, as in ``REGISTRATIONS``; a subject that failed may have some of them.
+    ``bold_runs`` are those of the BOLD image of every run by its name, where there are several;
+    ``run_lengths`` are the volumes of every run, where images were preprocessed.
     """
 
     row: pd.Series
@@ -46,6 +48,8 @@ class SubjectRecord:
     motion: pd.DataFrame | None = None
     confounds: pd.DataFrame | None = None
     slices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bold_runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    run_lengths: Sequence[int] = ()
 
     @property
     def censored(self) -> list[int]:
@@ -64,19 +68,19 @@ class SubjectRecord:
     @property
     def seams(self) -> list[int]:
         """First volumes, among all in time, of the runs that follow another run."""
-        shown = self.clean_in_time
-        if shown is None or RUN not in shown:
+        if self.run_lengths:
+            return np.cumsum(self.run_lengths)[:-1].tolist()
+        if self.clean is None or RUN not in self.clean:
             return []
-        # A run may begin with censored volumes, whose run is not known: they count to the next.
-        run = shown[RUN].bfill().ffill()
+        run = self.clean[RUN]
         return [int(volume) for volume in np.flatnonzero(run.ne(run.shift())) if volume]
 
 
 def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectRecord:
     """Read a subject's files; those of steps that failed are empty and are not read.
 
-    ``files`` has those of each run by kind: tables of several runs are shown one after another,
-    pictures are those of the first run. Runs that were left out are not shown.
+    ``files`` has those of each run by kind: tables of several runs are shown one after another.
+    Runs that were left out are not shown.
     """
     report = read_sidecar(files["report"][0])
     states = {run: figures["status"] for run, figures in report.get("runs", {}).items()}
@@ -84,29 +88,34 @@ def read_subject(row: pd.Series, files: Mapping[str, Sequence[str]]) -> SubjectR
         kind: [
             path
             for path in paths
-            if Path(path).stat().st_size and states.get(_run_of(path)) != "failed"
+            if Path(path).stat().st_size and states.get(name_of_run(path)) != "failed"
         ]
         for kind, paths in files.items()
     }
-    parts: dict[str, Any] = {
-        kind: pd.concat([read_table(path) for path in made[kind]], ignore_index=True)
-        if len(made[kind]) > 1
-        else read_table(made[kind][0])
+    tables = {
+        kind: [read_table(path) for path in made[kind]]
         for kind in ("raw", "clean", "motion", "confounds")
         if report["status"] == "ok" and made.get(kind)
     }
-    shown = {
-        kind: found
-        for kind in REGISTRATIONS
-        if made.get(kind) and (found := read_arrays(made[kind][0])) is not None
+    parts: dict[str, Any] = {
+        kind: pd.concat(of_runs, ignore_index=True) if len(of_runs) > 1 else of_runs[0]
+        for kind, of_runs in tables.items()
     }
-    return SubjectRecord(row=row, report=report, slices=shown, **parts)
-
-
-def _run_of(path: str) -> str:
-    """Name of the run that a file was made of; empty if its name has none."""
-    file = BidsFile.parse(path)
-    return file.run_name if file else ""
+    slices = {
+        kind: [(name_of_run(path), found) for path in made[kind]
+               if (found := read_arrays(path)) is not None]
+        for kind in REGISTRATIONS
+        if made.get(kind)
+    }  # fmt: skip
+    bold = slices.get("bold", [])
+    return SubjectRecord(
+        row=row,
+        report=report,
+        slices={kind: of_runs[0][1] for kind, of_runs in slices.items() if of_runs},
+        bold_runs=dict(bold) if len(bold) > 1 else {},
+        run_lengths=[len(table) for table in tables.get("raw", [])],
+        **parts,
+    )
 
 
 def subject_page(
@@ -126,11 +135,13 @@ def subject_page(
         Address of the index.
     """
     row = record.row
+    failed = record.report["status"] == "failed"
     numbers = [
         (FIGURES[name][0], cell(row[name], FIGURES[name][1]).text)
         for name in FIGURES
-        if name in row
+        if name in row and (failed or pd.notna(row[name]))
     ]
+    parts = _parts(record, rois, settings)
     return render(
         "subject.html",
         subject=row["participant_id"],
@@ -140,7 +151,8 @@ def subject_page(
         reason="" if pd.isna(row["exclusion"]) else row["exclusion"],
         numbers=numbers,
         cautions=record.report.get("cautions", []),
-        parts=_parts(record, rois, settings),
+        parts={title: part for title, part in parts.items() if part != NOT_PROCESSED},
+        absent=[title for title, part in parts.items() if part == NOT_PROCESSED],
         methods=list(record.report.get("methods", {}).values()),
         back=back,
     )
@@ -159,9 +171,7 @@ def _parts(
     tr = record.report.get("repetition_time") or 1.0
     parts["Head motion"] = (
         _picture(
-            draw_image(
-                movement_figure(record.motion, record.confounds, tr, record.censored, record.seams)
-            ),
+            movement_drawing(record.motion, record.confounds, tr, record.censored, record.seams),
             f"Head motion of {name}: translations, rotations, framewise displacement and DVARS "
             "over time",
             "Estimated head motion; framewise displacement after Power, with volumes above 0.5 mm "
@@ -183,7 +193,7 @@ def _parts(
         if series is not None
     }
     parts["Carpet"] = _picture(
-        carpet_image(stages, rois, tr, record.seams),
+        carpet_drawing(stages, rois, tr, record.seams),
         f"Carpet plots of {name}, {' and '.join(stages)}: one row per region, grey by signal",
         "Each row is the standardised signal of a region; cleaning should remove stripes across "
         "all rows. Blank rows: too few voxels in the field of view."
@@ -192,7 +202,7 @@ def _parts(
         "absence does not show that the signal is neural.",
     )
     parts["Spectrum"] = _picture(
-        spectrum_image(
+        spectrum_drawing(
             {title: series.drop(columns=RUN, errors="ignore") for title, series in stages.items()},
             tr,
             settings["band_hz"],
@@ -206,12 +216,10 @@ def _parts(
     coverage = record.report.get("coverage")
     parts["Coverage"] = (
         _picture(
-            draw_image(
-                coverage_figure(
-                    pd.Series(coverage),
-                    list(rois.index[rois["selected"]]),
-                    settings["min_coverage"],
-                )
+            coverage_drawing(
+                pd.Series(coverage),
+                list(rois.index[rois["selected"]]),
+                settings["min_coverage"],
             ),
             f"Share of each region of {name} inside the field of view",
             "Share of the voxels of each region in the field of view; regions below 0.8 are named.",
@@ -229,23 +237,26 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
     failed = record.report["status"] == "failed"
     parts: dict[str, Picture | str] = {}
     for kind, shown in REGISTRATIONS.items():
-        parts[shown.title] = (
-            _picture(
-                draw_image(registration_figure(record.slices[kind])),
-                f"{shown.image} of {record.row['participant_id']} with outlines",
-                f"The {shown.image}; outlines of {shown.outlines}. {shown.right} The subject's "
-                "left is on the left. Positions in mm.",
-                "Where outlines are off in several slices, region series mix tissues or regions; a "
-                "small gap in a single slice does not matter.",
-                QUALITY,
-            )
-            if kind in record.slices
-            else (NOT_REACHED if failed else NOT_PROCESSED)
-        )
+        if kind == "bold" and record.bold_runs:
+            for run, slices in record.bold_runs.items():
+                parts[f"{shown.title}, {run}"] = _registration(record, shown, slices)
+        elif kind in record.slices:
+            parts[shown.title] = _registration(record, shown, record.slices[kind])
+        else:
+            parts[shown.title] = NOT_REACHED if failed else NOT_PROCESSED
     return parts
 
 
-def _picture(
-    image: Image.Image, alt: str, caption: str, conclude: str, quality: int | None = None
-) -> Picture:
-    return embed_image(image, "", Caption(alt, caption, conclude), quality)
+def _registration(record: SubjectRecord, shown: Shown, slices: Mapping[str, Any]) -> Picture:
+    return _picture(
+        registration_drawing(slices),
+        f"{shown.image} of {record.row['participant_id']} with outlines",
+        f"The {shown.image}; outlines of {shown.outlines}. {shown.right} The subject's "
+        "left is on the left. Positions in mm.",
+        "Where outlines are off in several slices, region series mix tissues or regions; a "
+        "small gap in a single slice does not matter.",
+    )
+
+
+def _picture(svg: str, alt: str, caption: str, conclude: str) -> Picture:
+    return embed_drawing(svg, "", Caption(alt, caption, conclude))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import LassoLarsIC
 
 from notears_pfl.analysis.sortability import explained_shares, sort_and_regress, sortability
 
@@ -47,3 +48,17 @@ def test_sort_and_regress_finds_a_network_whose_variances_grow(rng):
     expected = [[0, 1.5, 0], [0, 0, -1.2], [0, 0, 0]]
     assert_allclose(weights, expected, atol=0.06)
     assert not sort_and_regress(x, -x.var(axis=0))[0, 1]
+
+
+def test_the_weights_are_those_of_the_adaptive_lasso_of_scikit_learn(rng):
+    x = rng.normal(size=(300, 6)) @ (np.eye(6) + np.triu(rng.normal(size=(6, 6)), 1))
+
+    weights = sort_and_regress(x, np.arange(6.0))
+
+    centred = x - x.mean(axis=0)
+    for target in range(1, 6):
+        slopes = np.linalg.lstsq(centred[:, :target], centred[:, target])[0]
+        lasso = LassoLarsIC(criterion="bic").fit(x[:, :target] * np.abs(slopes), x[:, target])
+        expected = lasso.coef_ * np.abs(slopes)
+        np.testing.assert_allclose(weights[:target, target], expected, atol=1e-12)
+    assert np.count_nonzero(weights) < 15

@@ -92,3 +92,37 @@ def test_a_directed_cycle_has_no_extension_either():
     assert not consistent
     assert is_acyclic(dag.mask())
     assert dag.n_edges() == 3
+
+
+def lowest_sinks_first(edges):
+    """Extension as Dor and Tarsi describe it, looking at all variables that are left each time."""
+    linked, left, dag = edges | edges.T, list(range(len(edges))), np.zeros_like(edges)
+    while left:
+        free = [
+            i
+            for i in left
+            if not (edges[i, left] & ~edges[left, i]).any()
+            and all(
+                linked[j, k] or j == k
+                for j in left
+                if edges[i, j] and edges[j, i]
+                for k in left
+                if linked[i, k]
+            )
+        ]
+        outgoing = [(edges[i, left] & ~edges[left, i]).sum() for i in left]
+        sink = free[0] if free else left[int(np.argmin(outgoing))]
+        left.remove(sink)
+        dag[left, sink] = linked[left, sink]
+    return dag
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_extension_removes_the_lowest_free_sink_each_time(seed):
+    rng = np.random.default_rng(seed)
+    edges = rng.random((9, 9)) < rng.choice([0.1, 0.25, 0.4])
+    np.fill_diagonal(edges, False)
+
+    dag, _ = consistent_extension(Pdag.from_mask(edges))
+
+    assert_array_equal(dag.mask(), lowest_sinks_first(edges))

@@ -1,5 +1,6 @@
 """PC finds what causal-learn's PC finds, from the definition of its tests."""
 
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -115,3 +116,13 @@ def test_too_few_samples_for_the_conditioning_sets_are_refused(rng):
 def test_a_negative_conditioning_set_is_refused(rng):
     with pytest.raises(InputError, match="max_condition: needed 0 or more, found -1"):
         pc(rng.normal(size=(6, 3)), max_condition=-1)
+
+
+def test_the_size_of_the_blocks_of_tests_changes_nothing(samples_of, monkeypatch):
+    _, x = samples_of(2)
+    whole = pc(x, alpha=0.3)
+
+    monkeypatch.setattr(sys.modules["notears_pfl.baselines.pc"], "BLOCK", 3)
+
+    for name in ("cpdag", "dag", "evidence"):
+        assert_array_equal(getattr(pc(x, alpha=0.3), name), getattr(whole, name))

@@ -76,3 +76,19 @@ def test_small_differences_count_as_none(study):
 
     assert ((T != 0) == (np.abs(difference) > 0.3)).all()
     assert (T != 0).sum() == 2
+
+
+def test_differences_that_do_not_count_change_nothing_for_the_others(rng):
+    x = rng.normal(size=(2, 7, 3, 80, 5))
+    U = np.einsum("gbkni,gbknj->gbkij", x, x) / 80
+    parents = np.triu(np.ones((5, 5), dtype=bool), 1)
+    groups = [(own, np.full((7, 3), 80.0)) for own in U]
+
+    mean, all_T = contrast(*groups, parents)
+    same, T = contrast(*groups, parents, smallest=0.08)
+
+    counts = np.abs(mean) > 0.08
+    assert 0 < counts.sum() < counts.size
+    np.testing.assert_array_equal(same, mean)
+    np.testing.assert_allclose(T[counts], all_T[counts], rtol=1e-12)
+    assert not T[~counts].any()

@@ -81,7 +81,7 @@ def test_the_report_reads_the_record_of_a_federated_fit(hospitals, federation, t
         fits=dict.fromkeys(toy.groups, fit),
         sidecars=dict.fromkeys(toy.sidecars, sidecar),
     )
-    page = study_page(findings, blank_pictures(findings), Extras(), toy_origin())
+    page = study_page(findings, blank_pictures(findings), Extras(), toy_origin()).text
     assert f"{fit['Rounds']:g}" in page
     assert f"{sidecar['EffectiveSamples']:.0f}" in page
 

@@ -1,6 +1,7 @@
 """A contact sheet shows every subject of a site once, and those to look at first."""
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -88,6 +89,22 @@ def test_a_failed_subject_is_shown_with_the_reason_and_the_pictures_that_exist(c
     assert card.count("data:image/webp") == 2
     assert card.count("No picture: processing failed") == 1
     assert card.index("T1w head of") < card.index("No picture") < card.index("T1w brain in MNI")
+
+
+def test_every_run_has_a_picture_with_its_name(cohort, tmp_path):
+    files = write_toy_slices(tmp_path, cohort)
+    (first,) = files["sub-COIMDD001"]["bold"]
+    runs = [str(tmp_path / f"sub-COIMDD001_task-rest_run-{k}_slices.npz") for k in (1, 2)]
+    for run in runs:
+        Path(run).write_bytes(Path(first).read_bytes())
+    files["sub-COIMDD001"]["bold"] = runs
+
+    card = cards_of(contact_sheet("COI", cohort, files, "../"))["sub-COIMDD001"]
+
+    titles = re.findall("<figcaption>(.*?)</figcaption>", card)
+    named = [f"BOLD to T1w, task-rest_run-{k}" for k in (1, 2)]
+    assert titles == ["brain", *named, "T1w to MNI"]
+    assert card.count("data:image/webp") == 4
 
 
 def test_a_caution_is_a_tooltip_and_is_read_out(cohort, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from notears_pfl.report.figure_style import INK, VERMILION, lobe_colours
 from notears_pfl.report.network_drawing import (
     Arrow,
     circle_angles,
@@ -19,6 +18,7 @@ from notears_pfl.report.network_drawing import (
     named_on_circle,
     signed_arrows,
 )
+from notears_pfl.report.palette import INK, VERMILION, lobe_colours
 
 from .toy import toy_rois
 

@@ -1,12 +1,12 @@
 """The page in a real browser: quiet, offline, usable with mouse, keyboard and phone."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from notears_pfl.report.contact_sheet import contact_sheet, read_set_aside
 from notears_pfl.report.study_page import Extras, study_page
 
+from .browser import open_page, serious_problems
 from .toy import blank_pictures, toy_findings, toy_origin, write_toy_slices
 
 N_SUBJECTS = 713
@@ -19,7 +19,7 @@ def page_file(tmp_path_factory):
     cohort = findings.cohort
     files = write_toy_slices(folder, cohort[~cohort["included"]])
     aside = read_set_aside(cohort, files, ["contact_sheets/site-HUH.html"])
-    text = study_page(findings, blank_pictures(findings), Extras(), toy_origin(), aside)
+    text = study_page(findings, blank_pictures(findings), Extras(), toy_origin(), aside).text
     path = folder / "index.html"
     path.write_text(text, encoding="utf-8")
     sheet = folder / "contact_sheets/site-HUH.html"
@@ -27,22 +27,6 @@ def page_file(tmp_path_factory):
     shown = cohort.assign(cautions="The brain has 703 ml.")
     sheet.write_text(contact_sheet("HUH", shown, files, "../"), encoding="utf-8")
     return path
-
-
-def open_page(chromium, path, width, ready="body[data-ready]"):
-    """Open a page; give it with everything that it complained of or asked the network for."""
-    page = chromium.new_page(viewport={"width": width, "height": 800})
-    complaints = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: complaints.append(request.url) if is_network(request) else 0)
-    page.goto(path.as_uri())
-    page.wait_for_selector(ready, timeout=120_000)
-    return page, complaints
-
-
-def is_network(request):
-    return not request.url.startswith(("file:", "data:", "blob:"))
 
 
 @pytest.fixture(scope="module")
@@ -178,17 +162,6 @@ def test_the_chosen_network_is_shown_and_the_others_are_not(page):
 
 def test_a_reason_with_markup_is_shown_as_text(page):
     assert "only 4 volumes <b>" in page.locator("#cohort").inner_text()
-
-
-def serious_problems(page):
-    """Find problems of accessibility, and close the page."""
-    found = Axe().run(page).response["violations"]
-    page.close()
-    return [
-        (problem["id"], problem["nodes"][0]["html"])
-        for problem in found
-        if problem["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -1,7 +1,9 @@
 """A small made-up study, with every table that the report reads, of any number of subjects."""
 
+import base64
 import io
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -55,8 +57,11 @@ def toy_rois():
     return selected_rois(pd.read_csv(ROOT / "config/rois.tsv", sep="\t"))
 
 
-def toy_networks(rois, seed=0):
-    """Give networks that share ten edges, differ by group in three and by site in two."""
+def toy_networks(rois, seed=0, sites=SITES, times=1):
+    """Give networks that share ten edges, differ by group in three and by site in two.
+
+    ``times`` multiplies these numbers.
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(rois))
 
@@ -64,23 +69,23 @@ def toy_networks(rois, seed=0):
         pairs = (sorted(rng.choice(len(rois), 2, replace=False)) for _ in range(n))
         return [(order[i], order[j], rng.choice([-1, 1]) * rng.uniform(0.4, 0.9)) for i, j in pairs]
 
-    shared, networks = draw(10), {}
+    shared, networks = draw(10 * times), {}
     for group in GROUPS:
-        own = draw(3)
-        for site in SITES:
+        own = draw(3 * times)
+        for site in sites:
             weights = np.zeros((len(rois), len(rois)))
-            for i, j, weight in [*shared, *own, *draw(2)]:
+            for i, j, weight in [*shared, *own, *draw(2 * times)]:
                 weights[i, j] = weight
             networks[group, site] = pd.DataFrame(weights, index=rois.index, columns=rois.index)
     return networks
 
 
-def toy_cohort(n_per_cell=4, seed=0):
+def toy_cohort(n_per_cell=4, seed=0, sites=SITES):
     """Give the cohort's table: one subject failed, one moved too much, the others are in."""
     rng = np.random.default_rng(seed)
     rows = [
         {"participant_id": f"sub-{s}{g}{i:03d}", "site": s, "group": g}
-        for s in SITES
+        for s in sites
         for g in GROUPS
         for i in range(1, n_per_cell + 1)
     ]
@@ -113,10 +118,10 @@ def toy_cohort(n_per_cell=4, seed=0):
     return cohort
 
 
-def toy_evidence(networks, rois):
+def toy_evidence(networks, rois, sites=SITES):
     """Give the tables of the evidence, as if labels were permuted twenty times."""
     rng = np.random.default_rng(3)
-    weights = chance.stacked_networks(networks, GROUPS, SITES, 0)
+    weights = chance.stacked_networks(networks, GROUPS, sites, 0)
     found = weights != 0
     tested = np.triu(found.any(axis=(0, 1)) | found.any(axis=(0, 1)).T, k=1)
     differences = rng.normal(scale=0.05, size=(21, tested.sum()))
@@ -138,11 +143,11 @@ def toy_evidence(networks, rois):
     resampled = Bootstraps(
         np.arange(1, 11),
         9 * found.astype(int) + found.swapaxes(2, 3),
-        8 * (n_sites == len(SITES)),
+        8 * (n_sites == len(sites)),
         7 * (found & (n_sites == 1)[:, None]),
         np.array([compare(found).degree] * 10),
     )
-    study = chance.Compared(weights, GROUPS, SITES, list(rois.index), permuted, resampled)
+    study = chance.Compared(weights, GROUPS, sites, list(rois.index), permuted, resampled)
     replicated = edge_table(networks, 0).rename(columns={"weight": "weight_discovery"})
     replicated = replicated.assign(
         weight_validation=0.9 * replicated["weight_discovery"], found=replicated.index % 2 == 0
@@ -151,7 +156,7 @@ def toy_evidence(networks, rois):
         [
             {"group": g, "site": s, "edges": 15, "found": 8, "found_by_chance": 0.2,
              "same_sign": 14, "same_sign_by_chance": 7.5, "in_interval": 12}
-            for g in GROUPS for s in SITES
+            for g in GROUPS for s in sites
         ]
     )  # fmt: skip
     return {
@@ -166,13 +171,13 @@ def toy_evidence(networks, rois):
     }
 
 
-def toy_tables(n_per_cell=4):
+def toy_tables(n_per_cell=4, sites=SITES, times=1):
     """Give every table of results, as read from its file."""
-    rois, cohort = toy_rois(), toy_cohort(n_per_cell)
+    rois, cohort = toy_rois(), toy_cohort(n_per_cell, sites=sites)
     described = ["age", "sex", "mean_fd_mm"]
-    networks = toy_networks(rois)
+    networks = toy_networks(rois, 0, sites, times)
     edges = edge_table(networks, 0)
-    degree = degrees(edges, GROUPS, SITES, rois.index)
+    degree = degrees(edges, GROUPS, sites, rois.index)
     top = top_degrees(degree, 10)
     audit = pd.DataFrame(
         [
@@ -183,12 +188,12 @@ def toy_tables(n_per_cell=4):
                 "share_same_direction": 0.75,
             }
             for g in GROUPS
-            for s in SITES
+            for s in sites
         ]
     )  # fmt: skip
-    evidence = toy_evidence(networks, rois)
-    counts = connection_counts(edges, GROUPS, SITES)
-    overlap = overlapping_connections(edges, GROUPS, SITES)
+    evidence = toy_evidence(networks, rois, sites)
+    counts = connection_counts(edges, GROUPS, sites)
+    overlap = overlapping_connections(edges, GROUPS, sites)
     alone = site_specific_connections(edges)
     totals = degree_totals(degree, top, GROUPS)
     blank = cohort.fillna({"failure": "", "not_enrolled": "", "exclusion": "", "split": ""})
@@ -196,11 +201,11 @@ def toy_tables(n_per_cell=4):
         "rois": rois,
         "cohort": cohort,
         "networks": networks,
-        "other_networks": toy_networks(rois, seed=0),
+        "other_networks": toy_networks(rois, 0, sites, times),
         "edges": edges,
         "flow": flow_table(blank),
         "table_one": table_one(cohort[cohort["included"]], GROUPS, described),
-        "balance": balance_table(blank, GROUPS, SITES, described),
+        "balance": balance_table(blank, GROUPS, sites, described),
         "degree": judged_degrees(degree, evidence["evidence_degree"]),
         "degree_top": judged_top(top, evidence["evidence_degree"]),
         "degree_totals": judged_totals(totals, evidence["evidence_counts"]),
@@ -212,9 +217,9 @@ def toy_tables(n_per_cell=4):
     }
 
 
-def toy_findings(kind="phantom", n_per_cell=4, **changes):
+def toy_findings(kind="phantom", n_per_cell=4, sites=SITES, times=1, **changes):
     """Give the findings of the made-up study, as read from a finished run."""
-    tables = toy_tables(n_per_cell)
+    tables = toy_tables(n_per_cell, sites, times)
     cohort, networks = tables["cohort"], tables.pop("networks")
     pairs = tables.pop("edges")[["from", "to"]].drop_duplicates(ignore_index=True)
     tables["edge_motion"] = pairs.assign(n=22, r=0.12, p=0.6)
@@ -232,7 +237,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
         if kind == "phantom" and not failure:
             reports[name]["methods"] = methods
     fit = {
-        "Scale": "subject", "SiteOrder": list(SITES), "EdgesChangedByReverseSiteOrder": None,
+        "Scale": "subject", "SiteOrder": list(sites), "EdgesChangedByReverseSiteOrder": None,
         "Settings": {"penalty": "edgewise", "lambda1": "auto", "lambda2": "auto", "kappa": "auto",
                      "threshold": 0.3},
         "Parameters": {"lambda1": 0.1, "lambda2": 0.2, "kappa": 0.5}, "Converged": True,
@@ -246,7 +251,7 @@ def toy_findings(kind="phantom", n_per_cell=4, **changes):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     config["source"]["kind"] = kind
     parts = {
-        "kind": kind, "groups": GROUPS, "sites": SITES, "rois": rois, "tables": tables,
+        "kind": kind, "groups": GROUPS, "sites": sites, "rois": rois, "tables": tables,
         "networks": networks, "other_scale": other, "fits": dict.fromkeys(GROUPS, fit),
         "sidecars": sidecars, "reports": reports, "config": config, "atlas": ATLASES[kind],
     }  # fmt: skip
@@ -298,8 +303,8 @@ def write_toy_slices(folder, cohort):
     """Write the slices of all subjects as a run leaves them: empty from the step that failed on."""
     files = {}
     for name, failure in zip(cohort["participant_id"], cohort["failure"], strict=True):
-        files[name] = {kind: str(folder / f"{name}_{kind}.npz") for kind in REGISTRATIONS}
-        for kind, path in files[name].items():
+        files[name] = {kind: [str(folder / f"{name}_{kind}.npz")] for kind in REGISTRATIONS}
+        for kind, (path,) in files[name].items():
             if failure and kind == "bold":
                 Path(path).touch()
             else:
@@ -321,3 +326,20 @@ def words(figure):
     """Give all text of a figure."""
     figure.draw_without_rendering()
     return "\n".join(text.get_text() for text in figure.findobj(mpl.text.Text))
+
+
+def svg_elements(svg, name, kind=None):
+    """Give the elements of a drawing by name, and by class if one is given."""
+    found = ElementTree.fromstring(svg).iter(f"{{http://www.w3.org/2000/svg}}{name}")
+    return [element for element in found if kind is None or element.get("class") == kind]
+
+
+def svg_words(svg):
+    """Give all text of a drawing."""
+    return "\n".join(element.text for element in svg_elements(svg, "text"))
+
+
+def svg_images(svg):
+    """Decode the images in a drawing."""
+    coded = [image.get("href").partition("base64,")[2] for image in svg_elements(svg, "image")]
+    return [np.asarray(Image.open(io.BytesIO(base64.b64decode(one)))) for one in coded]

@@ -10,6 +10,8 @@ from notears_pfl.study.participants import renamings
 from notears_pfl.study.series_check import series_problems, unknown_groups
 from notears_pfl.study.timeseries import read_series_study
 
+from .derived_trees import write_giga_run, write_xcpd_run
+
 ROIS, SELECTED = ["A", "B", "C", "D"], ["B", "D"]
 COLUMNS = {"site_column": "site", "group_column": "group"}
 
@@ -110,3 +112,24 @@ def test_names_that_stay_are_not_told():
     table = pd.DataFrame({"participant_id": ["sub-01", "2"], "site": ["A", None]})
 
     assert renamings(table, COLUMNS, "people.tsv") == []
+
+
+@pytest.mark.parametrize("layout", ["xcpd", "giga_connectome"])
+def test_the_columns_of_programs_are_looked_at(rng, tmp_path, layout):
+    for name, width in (("01", 3), ("02", 2)):
+        values = rng.normal(size=(20, width))
+        if layout == "xcpd":
+            series = pd.DataFrame(values, columns=["A", "B", "C"][:width])
+            write_xcpd_run(tmp_path, name, "task-rest", series)
+        else:
+            write_giga_run(tmp_path, name, "task-rest", values)
+    table = tmp_path / "participants.tsv"
+    table.write_text("participant_id\tsite\tgroup\nsub-01\tS\tMDD\nsub-02\tS\tHC\n")
+    source = {**COLUMNS, "layout": layout, "dataset": str(tmp_path), "participants": str(table)}
+    study = read_series_study(
+        {**source, "bold": {"task": "rest"}, "runs": "all", "on_problem": "stop"}, ("MDD", "HC")
+    )
+
+    problems = series_problems(study, source, ["A", "B", "C"], ["A", "B", "C"])
+
+    assert list(problems) == ["sub-02"]

@@ -12,9 +12,17 @@ from matplotlib.figure import Figure
 from notears_pfl.cohort.split import DISCOVERY
 from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.evidence.labels import n_labellings
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.page_parts import (
+    MOST_NAMED,
+    Caption,
+    PageTable,
+    Picture,
+    Section,
+    page_table,
+)
+from notears_pfl.report.palette import GREY, GROUP_LOOKS, VERMILION
 from notears_pfl.report.sections.group_balance import (
     balance_lines,
     matching_lines,
@@ -126,16 +134,21 @@ def label_lines(findings: Findings) -> Iterator[str]:
     included = findings.cohort[findings.cohort["included"].astype(bool)]
     own = included.assign(stratum=strata_of(included, columns))
     own = own[own["split"] == DISCOVERY]
+    few = []
     for site in findings.sites:
         members = own[own["site"] == site]
         patients = (members["group"] == findings.groups[0]).to_numpy()
         ways = n_labellings(patients, members["stratum"].to_numpy())
         if ways < FEW_LABELLINGS:
-            yield (
-                f"At {site}, the labels of {patients.sum()} {findings.groups[0]} and "
-                f"{(~patients).sum()} {findings.groups[1]} can be exchanged in {ways} ways "
-                "only: this site alone cannot show a difference."
-            )
+            few.append(site)
+            if len(few) <= MOST_NAMED:
+                yield (
+                    f"At {site}, the labels of {patients.sum()} {findings.groups[0]} and "
+                    f"{(~patients).sum()} {findings.groups[1]} can be exchanged in {ways} ways "
+                    "only: this site alone cannot show a difference."
+                )
+    if len(few) > MOST_NAMED:
+        yield f"The same holds for {len(few) - MOST_NAMED} more sites."
     yield from strata_without_values(included, columns)
 
 
@@ -166,6 +179,7 @@ def _tested_table(tested: pd.DataFrame) -> PageTable:
         {"difference": "+.3f", "low": "+.3f", "high": "+.3f", "p": ".4f", "q": ".3f",
          "p_largest": ".4f"},
         interactive=True,
+        file="results/evidence/null_connections.tsv",
     )  # fmt: skip
 
 

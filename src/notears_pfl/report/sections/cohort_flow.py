@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from notears_pfl.cohort.exclusion import NO_PARTNER
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, INK, RC
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.palette import GREY, GROUP_LOOKS, INK, MANY_SITES
 from notears_pfl.report.sections.group_balance import balance_page_table, matching_lines
 
 FLOW_TITLES = {
@@ -33,6 +34,8 @@ MOTION_PANELS = {
     "mean_fd_mm": ("mean framewise displacement, mm", ("max_mean_fd_mm",)),
     "share_fd_above": ("share of volumes above 0.5 mm", ("max_share_fd_above",)),
 }
+# Height of a site's row in figures of many sites.
+ROW_INCHES = 0.22
 # Kinds of reasons that are about the study's design, not about a subject's data.
 IN_NO_GROUP, LACKS_GROUP = "in neither group", "site lacks one of the groups"
 NOT_QUALITY = (IN_NO_GROUP, LACKS_GROUP, NO_PARTNER)
@@ -58,10 +61,18 @@ def cohort_captions(findings: Findings) -> dict[str, Caption]:
     """Fill the captions with the numbers of subjects; motion may be known for some only."""
     cohort = findings.cohort
     moved = cohort[cohort.filter(["mean_fd_mm"]).notna().any(axis=1)]
-    return {
+    captions = {
         name: CAPTIONS[name].filled(n=f" (n = {_by_group(subjects, findings.groups)})")
         for name, subjects in (("cohort_flow", cohort), ("cohort_motion", moved))
     }
+    if known_motion(cohort) == ["mean_fd_mm"]:
+        motion = captions["cohort_motion"]
+        captions["cohort_motion"] = Caption(
+            "Mean framewise displacement of each subject",
+            f"{motion.text} The share of high-motion volumes is not known.",
+            motion.conclude,
+        )
+    return captions
 
 
 def _by_group(subjects: pd.DataFrame, groups: tuple[str, str]) -> str:
@@ -90,6 +101,7 @@ def cohort_section(findings: Findings, pictures: Mapping[str, Picture]) -> Secti
                 {"participant_id": "participant", "site": "site", "group": "group",
                  "exclusion": "reason"},
                 interactive=len(out) > 12,
+                file="results/cohort/participants.tsv",
             ),
             "table_one": _table_one(findings),
             "balance": balance_page_table(findings),
@@ -192,6 +204,9 @@ def _draw_flow(axis: Axes, flow: pd.DataFrame, cohort: pd.DataFrame) -> None:
 
 
 def _counts(flow: pd.DataFrame, step: str) -> str:
+    if len(flow) > MANY_SITES:
+        fewest, most = flow[step].min(), flow[step].max()
+        return f"{flow[step].sum()} {STEP_TITLES[step]}\n{len(flow)} sites, {fewest} to {most} each"
     sites = [f"{site} {n}" for site, n in zip(flow["site"], flow[step], strict=True)]
     whole = [site.replace(" ", "\xa0") for site in sites]
     lines = textwrap.wrap(", ".join(whole), 26)
@@ -226,27 +241,52 @@ def motion_figure(
     ``cohort`` has ``site``, ``group``, ``included`` and the columns of ``MOTION_PANELS``.
     """
     sites = list(dict.fromkeys(cohort["site"]))
+    in_rows = len(sites) > MANY_SITES
+    shown = known_motion(cohort)
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), 6.4))
-        for axis, (column, (label, names)) in zip(
-            figure.subplots(2, 1, sharex=True), MOTION_PANELS.items(), strict=True
-        ):
+        if in_rows:
+            figure = Figure(figsize=(9.5, 1.2 + ROW_INCHES * len(sites)))
+            axes = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+        else:
+            height = 0.6 + 2.9 * len(shown)
+            figure = Figure(figsize=(max(6.5, 1.0 + 0.85 * len(sites)), height))
+            axes = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, column in zip(axes, shown, strict=True):
+            label, names = MOTION_PANELS[column]
             draw_by_site(axis, cohort, column, groups, sites)
-            draw_limits(axis, [limits[name] for name in names])
-            axis.set_ylabel(label)
-            axis.set_ylim(bottom=0)
-        figure.axes[-1].set_xticks(range(len(sites)), sites)
+            draw_limits(axis, [limits[name] for name in names], in_rows)
+            axis.set(**({"xlabel": label} if in_rows else {"ylabel": label}))
+            axis.set(**({"xlim": (0, None)} if in_rows else {"ylim": (0, None)}))
+        name_sites(axes[0] if in_rows else axes[-1], sites)
         group_legend(figure, cohort, "mean_fd_mm", groups)
     return figure
 
 
-def draw_limits(axis: Axes, limits: Sequence[float]) -> None:
+def known_motion(cohort: pd.DataFrame) -> list[str]:
+    """Name the columns of head motion that are known; the first if none is."""
+    known = cohort.filter([*MOTION_PANELS]).notna().any()
+    return [name for name in MOTION_PANELS if known.get(name, False)] or [*MOTION_PANELS][:1]
+
+
+def name_sites(axis: Axes, sites: Sequence[str]) -> None:
+    """Write the sites along the axis that they are on, the first at the left or at the top."""
+    if len(sites) > MANY_SITES:
+        axis.set_yticks(range(len(sites)), sites, fontsize=7)
+        axis.set_ylim(len(sites) - 0.5, -0.5)
+    else:
+        axis.set_xticks(range(len(sites)), sites)
+
+
+def draw_limits(axis: Axes, limits: Sequence[float], upright: bool = False) -> None:
     """Draw limits of a figure as dashed lines with their values."""
     for limit in limits:
-        axis.axhline(limit, color=INK, linestyle="--", linewidth=1)
+        line = axis.axvline if upright else axis.axhline
+        line(limit, color=INK, linestyle="--", linewidth=1)
         axis.annotate(
-            f"limit {limit:g}", (1, limit), xycoords=("axes fraction", "data"),
-            ha="right", va="bottom", fontsize=8,
+            f"limit {limit:g}",
+            (limit, 1) if upright else (1, limit),
+            xycoords=("data", "axes fraction") if upright else ("axes fraction", "data"),
+            ha="center" if upright else "right", va="bottom", fontsize=8,
         )  # fmt: skip
 
 
@@ -267,17 +307,26 @@ def group_legend(
 def draw_by_site(
     axis: Axes, cohort: pd.DataFrame, column: str, groups: tuple[str, str], sites: list[str]
 ) -> None:
-    """Draw a column of the cohort by site and group, with medians of the included subjects."""
+    """Draw a column of the cohort by site and group, with medians of the included subjects.
+
+    Values go up; to the right if there are many sites, which have a row each.
+    """
+    in_rows = len(sites) > MANY_SITES
+    sizes = (5, 14) if in_rows else (16, 26)
+    turn = slice(None, None, -1 if in_rows else 1)
     for offset, group, (colour, marker) in zip((-0.18, 0.18), groups, GROUP_LOOKS, strict=True):
         for place, site in enumerate(sites):
             members = cohort[(cohort["group"] == group) & (cohort["site"] == site)]
             # Spread the points evenly, so that none hides another and the figure never varies.
             spread = np.linspace(-0.12, 0.12, len(members)) if len(members) > 1 else np.zeros(1)
             at = pd.Series(spread[: len(members)] + place + offset, index=members.index)
-            used = members["included"].astype(bool)
-            axis.scatter(at[used], members[column][used], color=colour, marker=marker, s=16)
-            axis.scatter(at[~used], members[column][~used], color=colour, marker="x", s=26)
+            used = members["included"].to_numpy(dtype=bool)
+            points = np.column_stack([at, members[column].astype(float)])[:, turn]
+            for chosen, look, size in ((used, marker, sizes[0]), (~used, "x", sizes[1])):
+                x, y = points[chosen].T
+                axis.scatter(x, y, color=colour, marker=look, s=size)
             if used.any():
                 median = members.loc[used, column].median()
-                axis.hlines(median, place + offset - 0.15, place + offset + 0.15, color=INK)
-    axis.grid(axis="y", linewidth=0.3)
+                line = axis.vlines if in_rows else axis.hlines
+                line(median, place + offset - 0.15, place + offset + 0.15, color=INK)
+    axis.grid(axis="x" if in_rows else "y", linewidth=0.3)

@@ -19,18 +19,22 @@ def edge_records(findings: Findings, stability: pd.DataFrame | None) -> list[dic
     evidence = findings.tables["evidence_connections"].set_index(["from", "to", "group"])
     known = evidence.to_dict("index")
     stable = None if stability is None else stability.set_index(["group", "from", "to"])["share"]
+    weights, other, truth = (
+        _weights(networks)
+        for networks in (findings.networks, findings.other_scale, findings.true_networks)
+    )
     records = []
-    for i, j in zip(*np.nonzero(present), strict=True):
+    for i, j in zip(*(places.tolist() for places in np.nonzero(present)), strict=True):
         start, end = str(names[i]), str(names[j])
         record: dict[str, Any] = {
             "from": start,
             "to": end,
             "regions": [_region(findings.rois, start), _region(findings.rois, end)],
-            "weights": _weights(findings.networks, i, j),
-            "reverse": _weights(findings.networks, j, i),
-            "other": _weights(findings.other_scale, i, j),
-            "other_reverse": _weights(findings.other_scale, j, i),
-            "truth": _weights(findings.true_networks, i, j),
+            "weights": weights.get((i, j), {}),
+            "reverse": weights.get((j, i), {}),
+            "other": other.get((i, j), {}),
+            "other_reverse": other.get((j, i), {}),
+            "truth": truth.get((i, j), {}),
             "motion": _motion(motion, start, end),
             "evidence": _evidence(known, start, end, findings.groups),
         }
@@ -56,11 +60,12 @@ def connection_table(
     if with_stability:
         columns += [Column(f"{group}: draws", True, True) for group in findings.groups]
     rows = []
-    for record in edges:
+    lobes = findings.rois["lobe"].to_dict()
+    for place, record in enumerate(edges):
         row = [
-            Cell(_button(f"{record['from']} → {record['to']}")),
-            cell(findings.rois["lobe"][record["from"]]),
-            cell(findings.rois["lobe"][record["to"]]),
+            Cell(_button(f"{record['from']} → {record['to']}", place)),
+            cell(lobes[record["from"]]),
+            cell(lobes[record["to"]]),
         ]
         for group in findings.groups:
             weights = list(record["weights"].get(group, {}).values())
@@ -79,7 +84,8 @@ def connection_table(
         rows.append(row)
     caption = f"All connections of any network (n = {len(edges)}); click one for details"
     filters = (*ends, "found", "direction on the other scale")
-    return PageTable("edges", caption, columns, rows, interactive=True, filters=filters)
+    file = "results/evidence/connections.tsv"
+    return PageTable("edges", caption, columns, rows, True, filters, file)
 
 
 def direction_flag(record: Mapping[str, Any]) -> str:
@@ -120,14 +126,15 @@ def _region(rois: pd.DataFrame, name: str) -> str:
 
 
 def _weights(
-    networks: Mapping[tuple[str, str], pd.DataFrame], i: int, j: int
-) -> dict[str, dict[str, float]]:
-    """Weights of i → j by group, then site; sites without the edge are omitted."""
-    found: dict[str, dict[str, float]] = {}
+    networks: Mapping[tuple[str, str], pd.DataFrame],
+) -> dict[tuple[int, int], dict[str, dict[str, float]]]:
+    """Weights by edge i → j, then group, then site; sites without the edge are omitted."""
+    found: dict[tuple[int, int], dict[str, dict[str, float]]] = {}
     for (group, site), network in networks.items():
-        weight = float(network.to_numpy()[i, j])
-        if weight:
-            found.setdefault(group, {})[site] = round(weight, 3)
+        weights = network.to_numpy()
+        for i, j in np.argwhere(weights).tolist():
+            of_edge = found.setdefault((i, j), {})
+            of_edge.setdefault(group, {})[site] = round(float(weights[i, j]), 3)
     return found
 
 
@@ -162,5 +169,6 @@ def _evidence(
     return found
 
 
-def _button(text: str) -> Markup:
-    return Markup('<button type="button" class="edge">{}</button>').format(text)
+def _button(text: str, place: int) -> Markup:
+    button = '<button type="button" class="edge" data-record="{}">{}</button>'
+    return Markup(button).format(place, text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import Section
+from notears_pfl.report.page_parts import Section, first_of
 from notears_pfl.report.sections.certainty import (
     FOUND,
     count,
@@ -31,7 +31,7 @@ def glance_section(findings: Findings) -> Section:
 
 def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
     cohort, flow = findings.cohort, findings.tables["flow"]
-    yield str(len(findings.sites)), "sites", ", ".join(findings.sites)
+    yield str(len(findings.sites)), "sites", first_of(findings.sites)
     for group in findings.groups:
         members = cohort[cohort["group"] == group]
         halves = flow[flow["group"] == group][["discovery", "validation"]].sum()

@@ -10,9 +10,18 @@ from matplotlib.figure import Figure
 from notears_pfl.cohort.balance import ALL_SITES, BEFORE, INCLUDED, UNBALANCED
 from notears_pfl.cohort.exclusion import NO_PARTNER
 from notears_pfl.cohort.split import DISCOVERY
-from notears_pfl.report.figure_style import BLUE, GREY, INK, RC
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import Caption, Cell, PageTable, cell, page_table
+from notears_pfl.report.page_parts import (
+    MOST_NAMED,
+    Caption,
+    Cell,
+    PageTable,
+    cell,
+    first_of,
+    page_table,
+)
+from notears_pfl.report.palette import BLUE, GREY, INK
 
 # Differences farther out are drawn at the margin.
 WIDEST = 2.0
@@ -39,6 +48,8 @@ def balance_lines(balance: pd.DataFrame, groups: tuple[str, str]) -> Iterator[st
             f"{row[f'n_{groups[1]}']} subjects)"
             for row in own[own["site"] != ALL_SITES].to_dict("records")
         ]
+        if len(parts) > MOST_NAMED:
+            parts = [first_of(parts) + " sites"]
         for stage, words in ((INCLUDED, "over all sites"), (DISCOVERY, "in the discovery set")):
             everywhere = rows[
                 (rows["variable"] == variable) & (rows["subjects"] == stage)

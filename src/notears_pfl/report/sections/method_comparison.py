@@ -1,6 +1,7 @@
 """Comparison with other methods: proportion tests of connections over draws of subjects."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -8,8 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.figure_style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.page_parts import Caption, Picture, Section, page_table, reason_not_shown
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
 
 # Title, colour and marker of every method.
 METHOD_LOOKS = {
@@ -24,6 +26,8 @@ RULES = {
     "majority": "at most sites",
     "all": "at all sites",
 }
+# Name of the file with the connections that the paper tests.
+DEFAULT_LIST = "tested_connections.tsv"
 # Maximum number of this study's own connections in the figure; the table lists all.
 MOST_OWN = 14
 # Positions of the columns of numbers beside the differences; p-values up to BOLD are bold.
@@ -50,10 +54,12 @@ def comparison_section(
     groups: tuple[str, str],
     pictures: Mapping[str, Picture],
     outdated: Sequence[str] | None = None,
+    published: str = "",
 ) -> Section:
     """Show the proportion tests of every connection and method.
 
-    ``outdated`` lists what has changed since the existing results were computed.
+    ``outdated`` lists what has changed since the existing results were computed; ``published`` is
+    the file of the published connections.
     """
     title = "Comparison with other methods"
     if tests is None:
@@ -79,11 +85,17 @@ def comparison_section(
     n_draws = int(tests["n_draws"].max())
     caption = f"Connections found in draws of validation subjects (n = {n_draws} draws)"
     table = page_table(
-        "proportions", caption, shown, titles, formats, interactive=True, extra=("source", "p_z")
-    )
+        "proportions", caption, shown, titles, formats, interactive=True, extra=("source", "p_z"),
+        file="results/compare/proportion_tests.tsv",
+    )  # fmt: skip
     notes = tests["note"].dropna().unique().tolist() if "note" in tests else []
     picture = pictures.get("figure_proportions")
-    return Section("comparison", title, {"tests": table, "picture": picture, "notes": notes})
+    given = tests.loc[tests["source"] == "published", ["from", "to"]].drop_duplicates()
+    content = {
+        "tests": table, "picture": picture, "notes": notes, "published": published,
+        "n_published": len(given), "is_default": Path(published).name == DEFAULT_LIST,
+    }  # fmt: skip
+    return Section("comparison", title, content)
 
 
 # Without a published list, when no connection is at every site of one group only.

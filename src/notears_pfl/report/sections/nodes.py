@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.figure_style import GREY, GROUP_LOOKS, RC
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.palette import GREY, GROUP_LOOKS
 
 DIRECTION_TITLES = {"out": "out degree (edges that leave)", "in": "in degree (edges that enter)"}
 CAPTIONS = {

@@ -11,9 +11,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.figure_style import BLACK, BLUE, GREEN, ORANGE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Caption, Picture, Section, page_table
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, VERMILION
 
 QUANTITIES = {
     "network": "networks,\nwith\ndirection",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from platform import platform, python_version
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import yaml
 
 from notears_pfl.report.findings import Findings
-from notears_pfl.report.page_parts import PageTable, Section, page_table
+from notears_pfl.report.page_parts import MOST_FILES, PageTable, Section, page_table
 from notears_pfl.version import __version__
 
 PACKAGES = (
@@ -77,7 +78,8 @@ def provenance_section(findings: Findings, origin: Origin) -> Section:
             "seed": findings.config["seed"],
             "config": yaml.safe_dump(dict(findings.config), sort_keys=False, allow_unicode=True),
             "versions": versions(),
-            "checksums": origin.checksums,
+            "checksums": dict(islice(origin.checksums.items(), MOST_FILES)),
+            "n_files": len(origin.checksums),
             "fits": _fits(findings),
             "samples": _samples(findings),
             "total_cpu_min": costs["cpu_s"].sum() / 60,

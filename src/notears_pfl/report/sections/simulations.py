@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from notears_pfl.report.figure_style import BLACK, BLUE, GREEN, ORANGE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.page_parts import (
     Caption,
     PageTable,
@@ -18,6 +18,7 @@ from notears_pfl.report.page_parts import (
     page_table,
     reason_not_shown,
 )
+from notears_pfl.report.palette import BLACK, BLUE, GREEN, ORANGE, VERMILION
 from notears_pfl.simulate.metrics import LOWER_IS_BETTER
 
 # Label, colour, marker and line style of each method; no two differ by colour alone.

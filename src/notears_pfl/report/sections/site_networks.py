@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from notears_pfl.report.figure_style import GREY, ORANGE, RC, VERMILION
+from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.network_drawing import (
     SIGNS,
@@ -21,12 +21,22 @@ from notears_pfl.report.network_drawing import (
     lobe_handles,
     signed_arrows,
 )
-from notears_pfl.report.page_parts import Caption, PageTable, Picture, Section, page_table
+from notears_pfl.report.page_parts import (
+    Caption,
+    PageTable,
+    Picture,
+    Records,
+    Section,
+    page_table,
+)
+from notears_pfl.report.palette import GREY, INK, MANY_SITES, ORANGE, VERMILION
 from notears_pfl.report.sections.certainty import FOUND
 from notears_pfl.report.sections.connection_table import connection_table, edge_records
 
 # A matrix of more regions than this shows its weights as dots without names.
 MOST_CELLS = 80
+# With more weights than this, the page reads those of a connection when it is clicked.
+MOST_WEIGHTS = 5000
 CAPTIONS = {
     "network_brain": Caption(
         "Arrows between regions on a glass brain, from three sides: {whose}",
@@ -67,6 +77,14 @@ CAPTIONS = {
         "the number expected by chance); do not report them as a property of {group}.",
     ),
 }
+# Of the same figure with many sites.
+SITE_SPECIFIC_COUNTS = Caption(
+    "Number of connections of {group} found at each site only",
+    "Number of connections of {group} found at exactly one of {n_sites} sites{n}, by site and sign "
+    "of the weight; results/analysis/site_specific.tsv lists them.",
+    "A site with many has a network unlike the others', for reasons of its scanner, its subjects "
+    "or chance; do not report its connections as a property of {group}.",
+)
 
 
 def networks_captions(findings: Findings) -> dict[str, Caption]:
@@ -80,7 +98,9 @@ def networks_captions(findings: Findings) -> dict[str, Caption]:
             captions[name] = CAPTIONS[f"network_{kind}"].filled(**words)
     for group, n_subjects in findings.n_subjects.items():
         n_found = int((findings.tables["site_specific"]["group"] == group).sum())
-        captions[f"site_specific_group-{group}"] = CAPTIONS["site_specific"].filled(
+        counted = len(findings.sites) > MANY_SITES
+        caption = SITE_SPECIFIC_COUNTS if counted else CAPTIONS["site_specific"]
+        captions[f"site_specific_group-{group}"] = caption.filled(
             group=group,
             n_sites=len(findings.sites),
             n=f" ({n_found} connections; n = {n_subjects} discovery subjects over all sites)",
@@ -113,10 +133,14 @@ def networks_section(
                  "undirected": "without"},
             ),
             "edge_table": connection_table(findings, edges, stability is not None),
-            "edges": edges,
+            "edges": Records("connections", edges, _n_weights(edges) > MOST_WEIGHTS),
             "audit": _audit_table(findings),
         },
     )  # fmt: skip
+
+
+def _n_weights(edges: Sequence[Mapping[str, Any]]) -> int:
+    return sum(len(sites) for edge in edges for sites in edge["weights"].values())
 
 
 def _audit_table(findings: Findings) -> PageTable:
@@ -281,15 +305,42 @@ def site_specific_figure(
 ) -> Figure:
     """Draw the connections found at one site only, one row of views per site.
 
-    ``alone`` has ``group``, ``site``, ``from``, ``to`` and ``weight``.
+    ``alone`` has ``group``, ``site``, ``from``, ``to`` and ``weight``. With many sites, the
+    connections of each are counted.
     """
     own = alone[alone["group"] == group]
+    if len(sites) > MANY_SITES:
+        return _site_specific_counts(own, group, sites)
     panels = []
     for site in sites:
         edges = own[own["site"] == site]
         network = edges.pivot(index="from", columns="to", values="weight").fillna(0.0)
         panels.append((f"{group} at {site} alone: {_count(len(edges))}", signed_arrows(network)))
     return brain_rows(panels, rois)
+
+
+def _site_specific_counts(own: pd.DataFrame, group: str, sites: Sequence[str]) -> Figure:
+    """Draw the numbers of connections that each site alone has, by the sign of their weight."""
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9.5, 1.2 + 0.17 * len(sites)))
+        axis = figure.subplots()
+        start = np.zeros(len(sites))
+        for sign, colour, label in (
+            (1, INK, "positive weight"),
+            (-1, VERMILION, "negative weight"),
+        ):
+            chosen = own["site"][np.sign(own["weight"]) == sign]
+            counts = chosen.value_counts().reindex(list(sites), fill_value=0).to_numpy()
+            axis.barh(range(len(sites)), counts, left=start, color=colour, label=label)
+            start = start + counts
+        axis.set_yticks(range(len(sites)), [*sites], fontsize=7)
+        axis.set_ylim(len(sites) - 0.5, -0.5)
+        axis.set_xlabel("connections found at this site only")
+        axis.set_title(
+            f"{group}: {_count(len(own))} at one of {len(sites)} sites only", fontsize=10
+        )
+        axis.legend(fontsize=8)
+    return figure
 
 
 def _plain(edges: pd.DataFrame, colour: str, width: float) -> list[Arrow]:

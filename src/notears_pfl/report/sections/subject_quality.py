@@ -1,6 +1,6 @@
 """Quality: a table of all subjects with outliers flagged, and a link to the page of each."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from notears_pfl.report.figure_style import RC
 from notears_pfl.report.findings import Findings
+from notears_pfl.report.measures import FIGURES
 from notears_pfl.report.page_parts import (
     Caption,
     Cell,
@@ -21,30 +22,15 @@ from notears_pfl.report.page_parts import (
     link,
     page_table,
 )
-from notears_pfl.report.sections.cohort_flow import draw_by_site, draw_limits, group_legend
+from notears_pfl.report.palette import MANY_SITES
+from notears_pfl.report.sections.cohort_flow import (
+    ROW_INCHES,
+    draw_by_site,
+    draw_limits,
+    group_legend,
+    name_sites,
+)
 
-# Quality measures: title, format, limits in the settings, and which direction is worse (0: both).
-FIGURES: dict[str, tuple[str, str, tuple[str, ...], int]] = {
-    "n_volumes": ("volumes", ".0f", ("min_volumes",), -1),
-    "mean_fd_mm": ("mean FD, mm", ".2f", ("max_mean_fd_mm",), 1),
-    "share_fd_above": ("volumes above 0.5 mm", ".0%", ("max_share_fd_above",), 1),
-    "mean_dvars_percent": ("mean DVARS, %", ".2f", (), 1),
-    "median_tsnr": ("median tSNR", ".0f", (), -1),
-    "brain_ml": ("brain, ml", ".0f", ("min_brain_ml", "max_brain_ml"), 0),
-    "head_agreement": ("head–template agreement", ".2f", ("min_head_agreement",), -1),
-    "surface_correction": (
-        "surface correction", ".2f", ("min_surface_correction", "max_surface_correction"), 0
-    ),
-    "template_agreement_affine": (
-        "T1w–MNI agreement, affine", ".2f", ("min_template_agreement_affine",), -1
-    ),
-    "template_agreement": ("T1w–MNI agreement", ".2f", ("min_template_agreement",), -1),
-    "affine_volume": ("affine volume", ".2f", ("min_affine_volume", "max_affine_volume"), 0),
-    "smallest_jacobian": ("smallest Jacobian", ".2f", ("min_jacobian",), -1),
-    "bold_t1w_agreement": ("BOLD–T1w agreement", ".2f", ("min_bold_t1w_agreement",), -1),
-    "brain_coverage": ("brain covered", ".0%", ("min_brain_coverage",), -1),
-    "degrees_of_freedom": ("degrees of freedom", ".0f", (), -1),
-}  # fmt: skip
 # Measures of the images, which have a figure; head motion has its own in the cohort section.
 IMAGE_FIGURES = (
     "brain_ml", "head_agreement", "surface_correction", "template_agreement_affine",
@@ -89,15 +75,19 @@ def quality_figure(
     shown = [name for name in IMAGE_FIGURES if cohort[name].notna().any()]
     sites = list(dict.fromkeys(cohort["site"]))
     rows = -(-len(shown) // 3)
+    in_rows = len(sites) > MANY_SITES
+    height = 0.6 + ROW_INCHES * len(sites) if in_rows else 2.4
+    width = 9.5 if in_rows else max(9.5, 2.0 + 1.6 * len(sites))
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(max(9.5, 2.0 + 1.6 * len(sites)), 0.7 + 2.4 * rows))
+        figure = Figure(figsize=(width, 0.7 + height * rows))
         axes = figure.subplots(rows, 3, squeeze=False).ravel()
         for axis, name in zip(axes, shown, strict=False):
             title, _, names, _ = FIGURES[name]
             draw_by_site(axis, cohort, name, groups, sites)
-            draw_limits(axis, [limits[limit] for limit in names])
-            axis.set_title(title, fontsize=9)
-            axis.set_xticks(range(len(sites)), sites)
+            draw_limits(axis, [limits[limit] for limit in names], in_rows)
+            # The limits' values are above the axes, below the title.
+            axis.set_title(title, fontsize=9, pad=14 if in_rows else None)
+            name_sites(axis, sites)
         for axis in axes[len(shown) :]:
             axis.set_axis_off()
         if shown:
@@ -188,8 +178,9 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
         Column(FIGURES[name][0], numeric=True, extra=name not in ALWAYS_SHOWN) for name in shown
     ]
     columns += [Column("flagged"), Column("cautions")]
+    flagged_at = {name: flags[name].to_numpy(dtype=bool) for name in shown}
     rows = []
-    for place, (_, subject) in enumerate(cohort.iterrows()):
+    for place, subject in enumerate(cohort.to_dict("records")):
         name = subject["participant_id"]
         # Subjects that were never processed have no page.
         processed = pd.isna(subject["not_enrolled"])
@@ -201,9 +192,9 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
         ]
         for figure in shown:
             made = cell(subject[figure], FIGURES[figure][1])
-            row.append(Cell(made.text, made.order, bool(flags[figure].iloc[place])))
+            row.append(Cell(made.text, made.order, bool(flagged_at[figure][place])))
         flagged = [
-            FIGURES[figure][0].split(",")[0] for figure in shown if flags[figure].iloc[place]
+            FIGURES[figure][0].split(",")[0] for figure in shown if flagged_at[figure][place]
         ]
         row.append(cell("; ".join(flagged) or None))
         cautions = findings.cautions_on(name)
@@ -211,15 +202,16 @@ def _table(findings: Findings, shown: list[str], flags: dict[str, pd.Series]) ->
         rows.append(row)
     caption = f"Quality of every subject (n = {len(cohort)})"
     filters = ("site", "group", "status")
-    return PageTable("subjects", caption, columns, rows, interactive=True, filters=filters)
+    file = "results/cohort/participants.tsv"
+    return PageTable("subjects", caption, columns, rows, True, filters, file)
 
 
-def subject_address(subject: pd.Series) -> str:
+def subject_address(subject: Mapping[Hashable, Any] | pd.Series) -> str:
     """Address of a subject's page, relative to the index."""
     return f"subjects/site-{subject['site']}/{subject['participant_id']}.html"
 
 
-def _status(subject: pd.Series) -> Cell:
+def _status(subject: Mapping[Hashable, Any]) -> Cell:
     if pd.notna(subject["failure"]):
         return Cell("failed", flagged=True)
     return Cell(str(subject["split"])) if subject["included"] else Cell("excluded", flagged=True)

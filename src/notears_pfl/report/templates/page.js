@@ -1,5 +1,6 @@
 "use strict";
 // Interactive tables, the choice of the network, and the dialog of a connection.
+// Rows of long tables are in scripts beside the page: a page from a disk may read no other files.
 
 const byId = (id) => document.getElementById(id);
 
@@ -10,11 +11,68 @@ function element(name, content = "", attributes = {}) {
   return made;
 }
 
+const received = new Map();
+const wanted = new Map();
+window.reportPart = (name, place, items) => received.set(`${name}_${place}`, items);
+
+function loadPart(name, place) {
+  const key = `${name}_${place}`;
+  if (!wanted.has(key)) {
+    wanted.set(key, new Promise((resolve, reject) => {
+      const file = `tables/${key}.js`;
+      const script = element("script", "", { src: file });
+      script.addEventListener("load", () => resolve(received.get(key)));
+      script.addEventListener("error", () => {
+        wanted.delete(key);
+        reject(new Error(`${file} is missing. Copy the whole folder of the report.`));
+      });
+      document.head.append(script);
+    }));
+  }
+  return wanted.get(key);
+}
+
+const plainTexts = new Map();
+function plain(markup) {
+  if (!/[<&]/.test(markup)) return markup;
+  if (!plainTexts.has(markup)) {
+    const holder = document.createElement("template");
+    holder.innerHTML = markup;
+    plainTexts.set(markup, holder.content.textContent);
+  }
+  return plainTexts.get(markup);
+}
+
+// A cell is its markup, or an array of this, the value that it is sorted by, and whether flagged.
+const MARK = '<span class="mark" role="img" title="flagged" aria-label="flagged">&nbsp;⚑</span>';
+function renderCell(cell, type) {
+  const [markup, order, flagged] = Array.isArray(cell) ? cell : [cell, null, false];
+  if (type === "display") return flagged ? markup + MARK : markup;
+  return type === "filter" || order === null ? plain(markup) : order;
+}
+
+async function rowsApart(table) {
+  const { name, parts } = table.dataset;
+  const rows = await Promise.all([...Array(Number(parts)).keys()].map((k) => loadPart(name, k)));
+  const columns = [...table.tHead.rows[0].cells].map((head) => ({
+    className: head.className,
+    render: renderCell,
+    createdCell: (cell, value) => cell.classList.toggle("flagged", Boolean(Array.isArray(value) && value[2])),
+  }));
+  table.tBodies[0].replaceChildren();
+  return { data: rows.flat(), columns, deferRender: true };
+}
+
+// Texts of a column: of all its cells in the page, or of the rows that were loaded.
+function columnTexts(table, column) {
+  if (table.table().node().dataset.parts) return column.data().toArray().map((cell) => renderCell(cell, "filter").trim());
+  return column.nodes().toArray().map((cell) => cell.firstChild.textContent.trim());
+}
+
 function filterControl(table, column, label) {
   const select = element("select", "", { "aria-label": `Show only: ${label}` });
   select.append(element("option", `${label}: all`, { value: "" }));
-  const texts = column.nodes().toArray().map((cell) => cell.firstChild.textContent.trim());
-  for (const text of [...new Set(texts)].sort()) select.append(element("option", text, { value: text }));
+  for (const text of [...new Set(columnTexts(table, column))].sort()) select.append(element("option", text, { value: text }));
   select.addEventListener("change", () => {
     const chosen = select.value.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     column.search(chosen ? `^\\s*${chosen}(\\s*⚑)?\\s*$` : "", true, false).draw();
@@ -22,36 +80,68 @@ function filterControl(table, column, label) {
   return select;
 }
 
-async function makeTablesInteractive() {
-  const tables = [...document.querySelectorAll("table.interactive")];
-  if (!tables.length) return;
+const TABLE_OPTIONS = {
+  order: [],
+  pageLength: 15,
+  autoWidth: false,
+  language: { search: "Search", lengthMenu: "_MENU_ rows", info: "_START_–_END_ of _TOTAL_", infoEmpty: "nothing found", infoFiltered: "(of _MAX_)", zeroRecords: "Nothing matches." },
+};
+const LENGTHS = [15, 50, 200];
+
+async function tableLibrary() {
   const packed = await fetch(`data:application/gzip;base64,${byId("table-library").textContent}`);
   const code = await new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).text();
   const module = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const { default: DataTable } = await import(module);
   DataTable.ext.errMode = "throw";
+  return DataTable;
+}
+
+function makeInteractive(DataTable, table) {
+  const made = new DataTable(table, { ...TABLE_OPTIONS, lengthMenu: [...LENGTHS, { label: "all", value: -1 }] });
+  addFilters(table, made);
+  window.addEventListener("beforeprint", () => made.page.len(-1).draw());
+  window.addEventListener("afterprint", () => made.page.len(15).draw());
+}
+
+async function fillTable(DataTable, table) {
+  const state = byId(`state-${table.dataset.name}`);
+  state.textContent = "Loading the other rows …";
+  try {
+    const rows = await rowsApart(table);
+    addFilters(table, new DataTable(table, { ...TABLE_OPTIONS, ...rows, lengthMenu: LENGTHS }));
+    state.textContent = "";
+    table.dataset.ready = "yes";
+  } catch (problem) {
+    state.textContent = problem.message;
+  }
+}
+
+async function makeTablesInteractive() {
+  const tables = [...document.querySelectorAll("table.interactive")];
+  if (!tables.length) return;
+  const DataTable = await tableLibrary();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      watcher.unobserve(target);
+      fillTable(DataTable, target);
+    }
+  }, { rootMargin: "600px" });
   for (const table of tables) {
-    const made = new DataTable(table, {
-      order: [],
-      pageLength: 15,
-      lengthMenu: [15, 50, 200, { label: "all", value: -1 }],
-      autoWidth: false,
-      language: { search: "Search", lengthMenu: "_MENU_ rows", info: "_START_–_END_ of _TOTAL_", infoEmpty: "nothing found", infoFiltered: "(of _MAX_)", zeroRecords: "Nothing matches." },
-    });
-    addFilters(table, made);
-    window.addEventListener("beforeprint", () => made.page.len(-1).draw());
-    window.addEventListener("afterprint", () => made.page.len(15).draw());
+    if (table.dataset.parts) watcher.observe(table);
+    else makeInteractive(DataTable, table);
   }
   document.body.dataset.ready = "yes";
 }
 
 function addFilters(table, made) {
-  const wanted = (table.dataset.filters || "").split("|").filter(Boolean);
-  if (!wanted.length) return;
+  const titles = (table.dataset.filters || "").split("|").filter(Boolean);
+  if (!titles.length) return;
   const row = element("div", "", { class: "chooser" });
   made.columns().every(function () {
     const title = this.header().textContent.trim();
-    if (wanted.includes(title)) row.append(filterControl(made, this, title));
+    if (titles.includes(title)) row.append(filterControl(made, this, title));
   });
   made.table().container().before(row);
 }
@@ -60,10 +150,11 @@ function chooseNetwork() {
   const chooser = byId("network-chooser");
   if (!chooser) return;
   const show = () => {
-    const wanted = `${byId("choose-group").value}|${byId("choose-site").value}`;
-    for (const panel of document.querySelectorAll(".network")) panel.hidden = panel.dataset.network !== wanted;
+    const chosen = `${byId("choose-group").value}|${byId("choose-site").value}`;
+    for (const panel of document.querySelectorAll(".network")) panel.hidden = panel.dataset.network !== chosen;
   };
   chooser.addEventListener("change", show);
+  chooser.hidden = false;
   show();
 }
 
@@ -134,11 +225,14 @@ function openConnections() {
   const data = byId("edge-data");
   if (!data) return;
   const study = JSON.parse(data.textContent);
-  const byName = new Map(study.edges.map((edge) => [`${edge.from} → ${edge.to}`, edge]));
-  byId("table-edges").addEventListener("click", (event) => {
-    const row = event.target.closest("tbody tr");
-    const edge = row && byName.get(row.cells[0].textContent.trim());
-    if (edge) showEdge(edge, study);
+  const edgeAt = async (place) => {
+    if (!study.parts) return study.edges[place];
+    const part = await loadPart("connections", Math.floor(place / study.per_part));
+    return part[place % study.per_part];
+  };
+  byId("table-edges").addEventListener("click", async (event) => {
+    const button = event.target.closest("tbody tr")?.querySelector("[data-record]");
+    if (button) showEdge(await edgeAt(Number(button.dataset.record)), study);
   });
   byId("edge-close").addEventListener("click", () => byId("edge-dialog").close());
 }

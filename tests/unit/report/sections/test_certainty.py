@@ -58,6 +58,17 @@ def test_sites_whose_labels_can_hardly_be_permuted_are_named_with_the_number(fin
     assert not any("At HUH" in line for line in lines)
 
 
+def test_of_many_such_sites_the_first_are_named_and_the_others_counted():
+    sites = tuple(f"S{number:02d}" for number in range(20))
+    study = toy_findings(n_per_cell=1, sites=sites)
+
+    lines = [line for line in label_lines(study) if line.startswith(("At ", "The same"))]
+
+    assert len(lines) == 13
+    assert lines[11].startswith("At S11")
+    assert lines[12] == "The same holds for 8 more sites."
+
+
 def test_subjects_without_a_stratum_are_named(findings):
     cohort = findings.cohort.copy()
     cohort.loc[2, "sex"] = None

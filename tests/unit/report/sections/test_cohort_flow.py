@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
 
 from notears_pfl.cohort.table_one import flow_table
 from notears_pfl.io.tables import read_table, write_table
 from notears_pfl.report.page import render
 from notears_pfl.report.sections.cohort_flow import (
+    MOTION_PANELS,
+    cohort_captions,
     cohort_section,
     flow_figure,
     motion_figure,
@@ -85,6 +88,49 @@ def test_subjects_never_enrolled_leave_the_flow_before_the_usable_series():
 )
 def test_reasons_are_counted_by_kind(reason, kind):
     assert reason_kind(reason) == kind
+
+
+def test_motion_that_is_not_known_has_no_panel_and_the_caption_says_so(findings):
+    table = findings.cohort.assign(share_fd_above=np.nan)
+
+    figure = motion_figure(table, GROUPS, LIMITS)
+    changed = toy_findings(tables={**findings.tables, "cohort": table})
+    caption = cohort_captions(changed)["cohort_motion"]
+
+    assert [axis.get_ylabel() for axis in figure.axes] == ["mean framewise displacement, mm"]
+    assert "share of high-motion volumes is not known" in caption.text
+    assert "not known" not in cohort_captions(findings)["cohort_motion"].text
+    assert len(motion_figure(findings.cohort, GROUPS, LIMITS).axes) == 2
+
+
+@pytest.mark.parametrize("column", ["mean_fd_mm", "share_fd_above"])
+def test_many_sites_have_a_row_each_in_the_order_of_the_table(column):
+    sites = [f"S{number:02d}" for number in range(50)]
+    cohort = toy_cohort(n_per_cell=3, sites=sites)
+
+    figure = motion_figure(cohort, GROUPS, LIMITS)
+
+    assert max(figure.get_size_inches()) < 13
+    axis = figure.axes[[*MOTION_PANELS].index(column)]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == sites
+    points = np.concatenate([dots.get_offsets() for dots in axis.collections
+                             if isinstance(dots, PathCollection)])  # fmt: skip
+    of_site = np.rint(points[:, 1])
+    for place in (0, 17, 49):
+        own = cohort[cohort["site"] == sites[place]][column].dropna()
+        drawn = points[(of_site == place) & np.isfinite(points[:, 0]), 0]
+        np.testing.assert_allclose(sorted(drawn), sorted(own))
+
+
+def test_the_flow_of_many_sites_gives_the_range_of_their_numbers():
+    sites = [f"S{number:02d}" for number in range(50)]
+    cohort = toy_cohort(n_per_cell=3, sites=sites)
+    blank = cohort.fillna({"failure": "", "not_enrolled": "", "split": ""})
+
+    shown = words(flow_figure(flow_table(blank), cohort, GROUPS))
+
+    assert "150 in the participants table\n50 sites, 3 to 3 each" in shown
+    assert "S07" not in shown
 
 
 def test_motion_is_drawn_with_its_limits_and_the_excluded_subjects(tables):

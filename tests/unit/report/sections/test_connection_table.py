@@ -47,7 +47,7 @@ def test_stability_shows_where_it_was_computed(findings, pictures):
     without = networks_section(findings, pictures).content["edge_table"]
     content = networks_section(findings, pictures, stability).content
 
-    assert content["edges"][0]["stability"] == {"MDD": 0.8, "HC": 0.0}
+    assert content["edges"].items[0]["stability"] == {"MDD": 0.8, "HC": 0.0}
     assert texts(content["edge_table"])[0][-2:] == ["80%", "0%"]
     assert len(content["edge_table"].columns) == len(without.columns) + 2
 

@@ -45,7 +45,7 @@ def test_counts_and_the_clearest_rows_are_shown(regressed):
 
 def test_the_page_has_the_section_and_its_methods_only_where_it_was_asked_for(regressed):
     def page(findings):
-        return study_page(findings, blank_pictures(findings), Extras(), toy_origin())
+        return study_page(findings, blank_pictures(findings), Extras(), toy_origin()).text
 
     assert "1 of 14 connections with q ≤ 0.05" in page(regressed)
     assert "with sex as covariates" in page(regressed)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from notears_pfl.report.page import render
 from notears_pfl.report.sections.method_comparison import (
     MOST_OWN,
     comparison_figure,
@@ -43,6 +44,25 @@ def test_without_a_published_list_nothing_may_be_left_to_draw():
 
 def test_a_comparison_that_was_not_run_says_how_to_run_it(pictures):
     assert "snakemake --cores all comparison" in comparison_section(None, GROUPS, pictures).missing
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("config/published/tested_connections.tsv", "MDD"), ("mine.tsv", "<code>mine.tsv</code>")],
+)
+def test_published_connections_are_told_from_the_studys_own(pictures, path, said):
+    tests = made_up(2).assign(q_permutation=0.4, note=None)
+
+    section = comparison_section(tests, GROUPS, pictures, published=path)
+    page = render("sections/comparison.html", content=section.content)
+    own = tests[tests["source"] == "overlap"]
+    without = comparison_section(own, GROUPS, pictures, published="config/published/none.tsv")
+
+    (paragraph,) = [line for line in page.split("\n") if "whatever this study found" in line]
+    assert paragraph.startswith("<p>1 connection is tested because")
+    assert said in paragraph
+    assert ("depression" in paragraph) == ("config" in path)
+    assert "whatever this study" not in render("sections/comparison.html", content=without.content)
 
 
 def test_a_comparison_that_was_run_is_shown(pictures):

@@ -1,7 +1,10 @@
 """The provenance of a run."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from notears_pfl.report.page import render
 from notears_pfl.report.sections.run_provenance import provenance_record, provenance_section
 
 from ..toy import texts, toy_origin
@@ -21,6 +24,18 @@ def test_provenance_shows_seed_command_certificates_and_samples(findings):
     assert [row[-1] for row in texts(content["fits"])] == ["–", "–"]
     assert texts(content["samples"])[0][2:5] == ["3", "690", "97"]
     assert content["versions"]["notears-pfl"]
+
+
+def test_of_many_files_the_first_are_shown_and_the_record_has_all(findings):
+    files = {f"series-{i}.tsv": "0" * 64 for i in range(900)}
+    origin = replace(toy_origin(), checksums=files)
+
+    content = provenance_section(findings, origin).content
+    page = render("sections/provenance.html", content=content)
+
+    assert list(content["checksums"]) == list(files)[:200]
+    assert "900 files, the first 200 of which are shown here" in page
+    assert provenance_record(findings, origin)["InputChecksums"]["Files"] == files
 
 
 def test_the_record_for_programs_says_the_same(findings):

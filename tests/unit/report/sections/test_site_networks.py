@@ -2,15 +2,17 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from notears_pfl.report.sections.site_networks import (
     matrix_figure,
     network_figures,
+    networks_captions,
     overlap_figure,
     site_specific_figure,
 )
 
-from ..toy import GROUPS, SITES, words
+from ..toy import GROUPS, SITES, toy_findings, words
 
 
 def test_a_network_is_drawn_in_three_ways_that_count_edges_and_subjects(tables):
@@ -65,3 +67,27 @@ def test_a_site_without_connections_of_its_own_says_so(tables):
 
     assert "MDD at COI alone: no connection" in shown
     assert f"MDD at KUT alone: {counts['KUT']} connection" in shown
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_connections_of_single_sites_are_counted_by_sign_if_there_are_many_sites(tables, group):
+    sites = [f"S{number:02d}" for number in range(13)]
+    alone = tables["site_specific"].assign(site="S04")
+    own = alone[alone["group"] == group]
+
+    figure = site_specific_figure(alone, group, sites, tables["rois"])
+
+    (axis,) = figure.axes
+    lengths = np.array([bar.get_width() for bar in axis.patches]).reshape(2, 13)
+    expected = np.zeros((2, 13))
+    expected[:, 4] = (own["weight"] > 0).sum(), (own["weight"] < 0).sum()
+    np.testing.assert_array_equal(lengths, expected)
+    assert [label.get_text() for label in axis.get_yticklabels()] == sites
+
+
+def test_the_caption_says_what_the_figure_of_single_sites_shows():
+    many = toy_findings(sites=tuple(f"S{number:02d}" for number in range(13)))
+
+    captions = [networks_captions(f)["site_specific_group-HC"] for f in (many, toy_findings())]
+
+    assert ["by site and sign" in caption.text for caption in captions] == [True, False]
