@@ -36,15 +36,16 @@ KINDS = ("permutation", "bootstrap", "permutation of weights")
 def study(n_sites: int, per_site: int, n_rois: int) -> tuple[SubjectMoments, NotearsPFL]:
     """Moments of the subjects, and a fit that ended in their true networks."""
     rng = stream(0, "evidence", str(n_sites), str(n_rois))
-    S, edges = np.empty((n_sites * per_site, n_rois, n_rois)), []
+    triangle = np.tril_indices(n_rois)
+    S, edges = np.empty((n_sites * per_site, len(triangle[0]))), []
     for k, T in enumerate(site_mixings(n_sites, n_rois)):
         for i, product in enumerate(noise_products(rng, per_site, n_rois)):
-            S[k * per_site + i] = T.T @ product @ T
+            S[k * per_site + i] = (T.T @ product @ T)[triangle]
         edges.append((np.abs(np.linalg.inv(T)) > 1e-6) & ~np.eye(n_rois, dtype=bool))
     N = len(S)
     n = np.full(N, float(VOLUMES))
     site = np.repeat(np.arange(n_sites), per_site)
-    moments = SubjectMoments(S, np.zeros((N, n_rois)), n, SHARE * n, site)
+    moments = SubjectMoments(S, np.zeros((N, n_rois)), n, SHARE * n, site, np.arange(N))
     orders = [topological_order(A, np.zeros(n_rois)) for A in edges]
     return moments, resumed({}, orders, np.array(edges))
 

@@ -293,7 +293,9 @@ def fit_in_processes(folder: Path, K: int, d: int, slow: tuple[float, float] | N
     watch = Watch(folder, names)
     with line_to(federation.port, slow) as port:
         watch.start()
-        run_between_hospitals(folder, federation, {names[-1]: port} if port else {})
+        # What the centre says is no part of the table.
+        with contextlib.redirect_stdout(sys.stderr):
+            run_between_hospitals(folder, federation, {names[-1]: port} if port else {})
         watch.end()
     ledger = folder / f"sites/{names[0]}/ledger.tsv"
     step = read_ledger(ledger).query("kind == 'step'")["bytes"].mean()

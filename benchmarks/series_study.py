@@ -12,6 +12,7 @@ results that differ are named. FOLDER after --keep keeps the study and its resul
 
 import argparse
 import hashlib
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -67,7 +68,10 @@ def run_study(data: Path, checkout: Path, folder: Path) -> float:
     (folder / "config").symlink_to(checkout.resolve() / "config")
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(checkout / "Snakefile")]
     options = ["--cores", "2", "--quiet", "all", "--configfile", "study.yaml"]
-    return cost_of([*command, *options], cwd=folder).cpu_s
+    # Jobs take the package from the checkout, not from where it is installed.
+    paths = [str(checkout.resolve() / "src"), os.environ.get("PYTHONPATH", "")]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return cost_of([*command, *options], cwd=folder, env=env).cpu_s
 
 
 def digests(folder: Path) -> dict[str, str]:

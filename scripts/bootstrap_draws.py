@@ -12,7 +12,7 @@ from notears_pfl.io.rulelog import rule_log
 
 with rule_log(snakemake.log[0]):
     params, inputs = snakemake.params, snakemake.input
-    subjects = subjects_from(read_arrays(inputs.moments), discovery=True)
+    subjects = subjects_from(read_arrays(inputs.moments, table="S"), discovery=True)
     pooled, *own = (
         resumed(*read_start(path, params.rois, params.sites))
         for path in (inputs.pooled, *inputs.fits)

@@ -3,9 +3,8 @@
 from notears_pfl.cohort.samples import site_samples
 from notears_pfl.cohort.split import DISCOVERY
 from notears_pfl.cohort.strata import strata_of, strata_without_values
-from notears_pfl.evidence.moments import subject_moments
-from notears_pfl.evidence.subjects import subject_arrays
-from notears_pfl.io.arrays import write_arrays
+from notears_pfl.evidence.moments import subject_sums
+from notears_pfl.io.arrays import write_records
 from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_subjects
 from notears_pfl.io.rulelog import rule_log
@@ -17,19 +16,17 @@ with rule_log(snakemake.log[0]):
     subjects = cohort[cohort["included"] & cohort["site"].isin(params.sites)]
     names = subjects["participant_id"].tolist()
     paths = ListedFiles(snakemake.input.series, "series", params.participants)
-    series = read_subjects(names, paths, params.rois)
-    samples = [site_samples({name: series[name]}, params.scale) for name in names]
-    moments = subject_moments(
-        [own.x for own in samples],
-        subjects["site"].map(params.sites.index),
-        names=names,
-        runs=[own.runs for own in samples],
+    # One subject at a time: the series of a large study do not fit the memory.
+    series = (
+        site_samples(read_subjects([name], paths, params.rois), params.scale) for name in names
     )
+    samples = ((name, own.x, own.runs) for name, own in zip(names, series, strict=True))
     print(*strata_without_values(subjects, params.strata), sep="\n", end="")
-    arrays = subject_arrays(
-        moments,
-        subjects["group"] == params.groups[0],
-        subjects["split"] == DISCOVERY,
-        strata_of(subjects, params.strata),
-    )
-    write_arrays(arrays | {"participant_id": names}, snakemake.output.moments)
+    who = {
+        "site": subjects["site"].map(params.sites.index).to_numpy(),
+        "patients": (subjects["group"] == params.groups[0]).to_numpy(),
+        "discovery": (subjects["split"] == DISCOVERY).to_numpy(),
+        "strata": strata_of(subjects, params.strata),
+        "participant_id": names,
+    }
+    write_records(subject_sums(samples), len(names), who, snakemake.output.moments)

@@ -13,7 +13,7 @@ from notears_pfl.seeds import stream
 
 with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
-    arrays = read_arrays(inputs.moments)
+    arrays = read_arrays(inputs.moments, table="S")
     halves = [subjects_from(arrays, discovery=half) for half in (True, False)]
     networks = read_networks(inputs.networks, params.group_sites)
     found = {}

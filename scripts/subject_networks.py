@@ -11,7 +11,7 @@ from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import write_table
 
 with rule_log(snakemake.log[0]):
-    params, arrays = snakemake.params, read_arrays(snakemake.input.moments)
+    params, arrays = snakemake.params, read_arrays(snakemake.input.moments, table="S")
     networks = read_networks(snakemake.input.networks, params.group_sites)
     splits = np.where(arrays["discovery"], "discovery", "validation")
     for (group, site), path in zip(params.group_sites, snakemake.output.weights, strict=True):

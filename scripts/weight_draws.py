@@ -14,7 +14,7 @@ from notears_pfl.io.rulelog import rule_log
 
 with rule_log(snakemake.log[0]):
     params, inputs = snakemake.params, snakemake.input
-    subjects = subjects_from(read_arrays(inputs.moments), discovery=True)
+    subjects = subjects_from(read_arrays(inputs.moments, table="S"), discovery=True)
     start = resumed(*read_start(inputs.pooled, params.rois, params.sites))
     tested = compared_connections(start, subjects.moments)
     began = process_time()

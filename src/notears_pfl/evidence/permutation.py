@@ -124,7 +124,7 @@ def contrast_draws(
     """
     rng = stream(seed, "evidence", "permutation of weights")
     differences, statistics = [], []
-    batch = max(1, min(BATCH, MOST_VALUES // (moments.n_sites * moments.S[0].size)))
+    batch = max(1, min(BATCH, MOST_VALUES // (moments.n_sites * moments.s.shape[1] ** 2)))
     for first in range(0, n_permutations + 1, batch):
         size = min(batch, n_permutations + 1 - first)
         drawn = [permuted(labels.patients, labels.blocks, rng) for _ in range(size)]

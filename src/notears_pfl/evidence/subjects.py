@@ -24,23 +24,12 @@ class Subjects:
         return self.labels.patients
 
 
-def subject_arrays(
-    moments: SubjectMoments, patients: Mask, discovery: Mask, strata: Any
-) -> dict[str, Any]:
-    """Arrays of all subjects, for a file; the opposite of :func:`subjects_from`."""
-    return {
-        "S": moments.S, "s": moments.s, "n": moments.n, "n_effective": moments.n_effective,
-        "site": moments.site, "patients": np.asarray(patients, dtype=bool),
-        "discovery": np.asarray(discovery, dtype=bool), "strata": np.asarray(strata, dtype=np.intp),
-    }  # fmt: skip
-
-
 def moments_from(arrays: Mapping[str, Any], keep: Mask) -> SubjectMoments:
-    """Moments of some of a study's subjects, a mask of shape (N,)."""
-    S, s, n, n_effective, site = (
-        np.asarray(arrays[name])[keep] for name in ("S", "s", "n", "n_effective", "site")
+    """Moments of some of a study's subjects, a mask of shape (N,); their S stays where it is."""
+    s, n, n_effective, site = (
+        np.asarray(arrays[name])[keep] for name in ("s", "n", "n_effective", "site")
     )
-    return SubjectMoments(S, s, n, n_effective, site)
+    return SubjectMoments(arrays["S"], s, n, n_effective, site, np.flatnonzero(keep))
 
 
 def subjects_from(arrays: Mapping[str, Any], *, discovery: bool) -> Subjects:

@@ -1,14 +1,35 @@
 """Read and write named arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
+from numpy.lib import format as npy
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.atomic import whole_file
+
+# Bytes from which a table stays in its file, and that are read at a time to check it.
+LARGE, CHUNK = 1 << 28, 1 << 24
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """A large table in a file, of which only the rows that are asked for are read."""
+
+    path: Path
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Read rows, by their numbers."""
+        table = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+        return np.array(table[rows])
 
 
 def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
@@ -17,11 +38,70 @@ def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
         np.savez(temporary, **arrays)
 
 
-def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Read all arrays of an .npz file."""
+def write_records(
+    records: Iterator[Any], number: int, arrays: Mapping[str, Any], path: str | Path
+) -> None:
+    """Write named tuples as arrays with one row each, and then other arrays, as .npz.
+
+    The first field goes to the file record by record: it may be larger than the memory.
+
+    Parameters
+    ----------
+    records : iterator of named tuples
+        Numbers or arrays of one shape per field.
+    number : int
+        How many records there are, one at least.
+    arrays : mapping
+        Other arrays by name.
+    path : path
+        The file.
+    """
+    with whole_file(path) as temporary, ZipFile(temporary, "w") as archive:
+        first = next(records)
+        large, *names = first._fields
+        rest = []
+        with archive.open(f"{large}.npy", "w", force_zip64=True) as file:
+            shape = (number, *first[0].shape)
+            header = {"descr": first[0].dtype.str, "fortran_order": False, "shape": shape}
+            npy.write_array_header_1_0(file, header)
+            for record in chain([first], records):
+                file.write(record[0].tobytes())
+                rest.append(record[1:])
+        assert len(rest) == number
+        columns = dict(zip(names, map(np.array, zip(*rest, strict=True)), strict=True))
+        for name, array in (columns | dict(arrays)).items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                npy.write_array(file, np.asarray(array), allow_pickle=False)
+
+
+def read_arrays(path: str | Path, *, table: str = "") -> dict[str, Any]:
+    """Read all arrays of an .npz file; ``table``, if it is large, stays there (`StoredRows`)."""
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return dict(archive)
-    except (ValueError, EOFError, OSError, BadZipFile) as error:
+            found = {name: archive[name] for name in archive.files if name != table}
+            if table:
+                member = f"{table}.npy"
+                large = archive.zip.getinfo(member).file_size >= LARGE
+                found[table] = _stored(Path(path), archive.zip, member) if large else archive[table]
+            return found
+    except (KeyError, ValueError, EOFError, OSError, BadZipFile) as error:
         msg = f"{path}: cannot be read as arrays ({error}). Delete it and run the workflow again."
         raise TableError(msg) from error
+
+
+def _stored(path: Path, archive: ZipFile, member: str) -> StoredRows:
+    """Find an uncompressed table of an archive in its file, and check that it is undamaged."""
+    with archive.open(member) as file:
+        version = npy.read_magic(file)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read_header(file)
+        # Reading to the end compares the checksum.
+        while file.read(CHUNK):
+            pass
+    size = int(np.prod(shape)) * dtype.itemsize
+    info = archive.getinfo(member)
+    with path.open("rb") as raw:
+        raw.seek(info.header_offset + 26)
+        lengths = np.frombuffer(raw.read(4), dtype="<u2")
+    start = info.header_offset + 30 + int(lengths.sum())
+    return StoredRows(path, start + info.file_size - size, dtype, shape)

@@ -41,6 +41,9 @@ MAX_ROUNDS = 4
 MAX_CHANGES = 3
 # Numbers in the largest arrays at a time: what is computed for columns stays in the cache.
 BLOCK = 1 << 20
+# Places for parents of columns that have fewer. LAPACK inverts up to three parents in four places
+# with the same rounding as in more.
+NARROW = 4
 # Samples per ROI below which the edges are decided from several starts.
 FEW = 4
 # Grid of the slab's variance and of the share that all sites have in common.
@@ -293,13 +296,20 @@ def with_parents(k: npt.NDArray[np.intp], j: npt.NDArray[np.intp], parents: Mask
     return Columns(k, j, S, np.arange(S.shape[1]) < count[:, None])
 
 
-def _parts(columns: Columns, width: int) -> Iterator[tuple[slice, Columns]]:
-    """Divide columns so that arrays of ``width`` numbers per parent have a limited size."""
-    size = max(1, BLOCK // (columns.S.shape[1] * width))
-    for first in range(0, len(columns.k), size):
-        part = slice(first, first + size)
-        k, j, S, filled = columns
-        yield part, Columns(k[part], j[part], S[part], filled[part])
+def _parts(columns: Columns, size: int) -> Iterator[tuple[npt.NDArray[np.intp], Columns]]:
+    """Divide columns so that arrays of ``size`` numbers per parent stay small; say which they are.
+
+    Most columns have few parents: they need not be padded to the largest number.
+    """
+    k, j, S, filled = columns
+    p = S.shape[1]
+    few = np.zeros(len(k), dtype=bool) if p <= NARROW else ~filled[:, NARROW - 1]
+    for group, width in ((few, NARROW), (~few, p)):
+        own = np.flatnonzero(group)
+        step = max(1, BLOCK // (width * size))
+        for first in range(0, len(own), step):
+            part = own[first : first + step]
+            yield part, Columns(k[part], j[part], S[part, :width], filled[part, :width])
 
 
 class Regressions(NamedTuple):
@@ -331,12 +341,14 @@ def regress(U: Array, precision: Array, prior: Prior, columns: Columns) -> Regre
     precision G_SS + diag(1/v). For the score of a weight, its own prior is taken out again.
     """
     k, j, S, filled = columns
-    site, scale = k[:, None], precision[:, None]
+    scale, d = precision[:, None], U.shape[-1]
     v = np.where(filled, np.take_along_axis(prior.v, S, axis=1), 1.0)
     m = np.where(filled, np.take_along_axis(prior.m, S, axis=1), 0.0)
     pairs = filled[:, :, None] & filled[:, None, :]
-    G = np.where(pairs, scale[:, :, None] * U[site[:, :, None], S[:, :, None], S[:, None, :]], 0.0)
-    b = np.where(filled, scale * U[site, S, j[:, None]], 0.0)
+    # Where the rows of the parents begin in U, as one list of numbers.
+    row = d * (d * k[:, None] + S)
+    G = np.where(pairs, scale[:, :, None] * U.take(row[:, :, None] + S[:, None, :]), 0.0)
+    b = np.where(filled, scale * U.take(row + j[:, None]), 0.0)
     covariance = np.asarray(np.linalg.inv(G + np.eye(S.shape[1]) / v[:, None, :]), dtype=float)
     mean = np.einsum("xpq,xq->xp", covariance, b + m / v)
     variance = np.diagonal(covariance, axis1=1, axis2=2)
@@ -372,9 +384,8 @@ def edge_statistics(
         explained = np.einsum("xpi,xpi->xi", C, found.covariance @ C)
         g[part] = _positive(scale * variances[at] - explained)
         row, place = np.nonzero(columns.filled)
-        parent = columns.S[row, place]
-        r[part][row, parent] = found.r[row, place]
-        g[part][row, parent] = found.g[row, place]
+        edge = part[row], columns.S[row, place]
+        r[edge], g[edge] = found.r[row, place], found.g[row, place]
     return r, g
 
 

@@ -258,8 +258,8 @@ def moved(order: Order, a: int, b: int, edges: Mask) -> Order:
 
 def _reached(edges: Mask, start: Mask) -> Mask:
     """ROIs that can be reached from ``start``, which is included."""
-    while True:
-        wider = start | edges[start].any(axis=0)
-        if np.array_equal(wider, start):
-            return start
-        start = wider
+    new = start
+    while new.any():
+        new = edges[new].any(axis=0) & ~start
+        start = start | new
+    return start

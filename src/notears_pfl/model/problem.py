@@ -250,17 +250,18 @@ class LogDeterminant:
     def evaluate(self, Z: Array, s: float) -> tuple[Array, Array] | None:
         """Return −log det(sI − Z∘Z) + d log s and (sI − Z∘Z)⁻ᵀ, both from one factorisation."""
         d = Z.shape[-1]
-        h, G = np.empty(len(Z)), np.empty(Z.shape)
+        pivot, G = np.empty(Z.shape[:2]), np.empty(Z.shape)
         for k, M in enumerate(s * np.eye(d) - Z * Z):
             # LAPACK reads columns first: this is the factorisation, and the inverse, of Mᵀ.
             LU, pivots, singular = dgetrf(M.T, overwrite_a=True)
             if singular:
                 return None
-            h[k] = d * np.log(s) - np.log(np.abs(LU.diagonal())).sum()
+            pivot[k] = LU.diagonal()
             G[k], _ = dgetri(LU, pivots, overwrite_lu=True)
         # Rounding leaves tiny negative entries where a path does not exist.
         if not np.isfinite(G).all() or G.min() < -1e-10:
             return None
+        h = d * np.log(s) - np.log(np.abs(pivot)).sum(axis=1)
         return h, np.maximum(G, 0.0)
 
 

@@ -58,6 +58,28 @@ def test_a_subject_that_counts_twice_is_stacked_twice(study, center):
     np.testing.assert_allclose(U[0], x.T @ x / len(x), atol=1e-12)
 
 
+def test_lower_triangles_add_up_to_whole_matrices(study):
+    moments = subject_moments(study.series, study.site, center=False)
+
+    U, _ = moments.summed(np.ones(len(study.series)))
+
+    own = [x for x, k in zip(study.series, study.site, strict=True) if k == 1]
+    n_rois = own[0].shape[1]
+    assert moments.S[np.array([0])].shape == (1, n_rois * (n_rois + 1) // 2)
+    np.testing.assert_allclose(U[1], sum(x.T @ x for x in own) / sum(map(len, own)))
+
+
+def test_a_subset_of_subjects_reads_their_own_rows(study):
+    moments = subject_moments(study.series, study.site)
+    kept = np.arange(len(study.series)) % 3 > 0
+
+    part, n = moments.subset(kept).summed(np.ones(kept.sum()))
+
+    whole, expected = moments.summed(kept)
+    np.testing.assert_allclose(part, whole)
+    np.testing.assert_allclose(n, expected)
+
+
 def test_a_batch_of_counts_is_the_same_as_one_at_a_time(study):
     moments = subject_moments(study.series, study.site)
     counts = np.random.default_rng(0).integers(1, 3, (4, len(study.series)))
