@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,7 +62,7 @@ WIDE_AREA = (0.05, 100e6)
 # No automatic selection: a few hundred rounds.
 QUICK = {"lambda1": 0.0, "lambda2": 0.3, "kappa": 1.0}
 CENTRE, SITE = "the centre's computation per round", "a site's computation per round"
-LOOK_S, MB = 0.2, 1e6
+LOOK_S, MB = 0.1, 1e6
 
 
 def n_volumes(d: int) -> int:
@@ -200,10 +200,9 @@ class Watch(threading.Thread):
     def run(self) -> None:
         """Look until the fit is over."""
         while not self._over.wait(LOOK_S):
-            rounds = self._rounds()
-            if rounds > 10:
+            if self._rounds() > 10:
                 with contextlib.suppress(psutil.Error):
-                    self.looks.append((rounds, self._look()))
+                    self._look()
 
     def end(self) -> None:
         """Stop looking."""
@@ -216,19 +215,21 @@ class Watch(threading.Thread):
         except OSError:
             return 0
 
-    def _look(self) -> dict[str, float]:
-        cpu_s = dict.fromkeys(self._places, 0.0)
-        memory = dict.fromkeys(self._places, 0.0)
+    def _look(self) -> None:
+        if not self.memory:
+            self.memory = self._sums(lambda process: process.memory_full_info().pss)
+        rounds = self._rounds()
+        self.looks.append((rounds, self._sums(lambda process: sum(process.cpu_times()[:2]))))
+
+    def _sums(self, of: Callable[[psutil.Process], float]) -> dict[str, float]:
+        """Sum a number over the processes of the centre and of each site."""
+        sums = dict.fromkeys(self._places, 0.0)
         for process in psutil.Process().children(recursive=True):
             command = " ".join(process.cmdline()) + " "
             for who, place in self._places.items():
                 if f"{place} " in command or f"{place}/" in command:
-                    times = process.cpu_times()
-                    cpu_s[who] += times.user + times.system
-                    if not self.memory:
-                        memory[who] += process.memory_full_info().pss
-        self.memory = self.memory or memory
-        return cpu_s
+                    sums[who] += of(process)
+        return sums
 
     def cpu_ms_per_round(self, who: str) -> float:
         """CPU time of the centre, or of a site, per round."""
@@ -270,7 +271,7 @@ def processes() -> Iterator[Row]:
     for K, d in PROCESSES:
         size = ("federation", K, K * SUBJECTS, d)
         with tempfile.TemporaryDirectory() as name:
-            watch, seconds, _ = fit_in_processes(Path(name), K, d, None)
+            watch, seconds, _ = fit_in_processes(Path(name), K, d, {})
         found[K, d] = centre = watch.cpu_ms_per_round("centre")
         site = float(np.mean([watch.cpu_ms_per_round(f"S{k}") for k in range(K)]))
         yield Row(*size, "the centre's processes per round", centre, "CPU ms")
@@ -284,11 +285,14 @@ def processes() -> Iterator[Row]:
     yield exponent_in_sites("the centre's processes per round", found)
 
 
-def fit_in_processes(folder: Path, K: int, d: int, slow: tuple[float, float] | None):
+def fit_in_processes(
+    folder: Path, K: int, d: int, estimator: Mapping[str, float],
+    slow: tuple[float, float] | None = None,
+):  # fmt: skip
     """Fit; return what was watched, the seconds of a round and the bytes of a message."""
     names, rois, tables = make_series(K, d, n_volumes(d))
     write_series(folder, tables)
-    federation = simulated_federation(names, [GROUP], rois, "subject", QUICK)
+    federation = simulated_federation(names, [GROUP], rois, "subject", estimator)
     federation = replace(federation, port=free_port(), patience_s=300.0)
     watch = Watch(folder, names)
     with line_to(federation.port, slow) as port:
@@ -326,7 +330,7 @@ def line(d: int = 116) -> Iterator[Row]:
     for slow in LINES:
         latency_s, bits_per_s = slow
         with tempfile.TemporaryDirectory() as name:
-            _, seconds, step = fit_in_processes(Path(name), 3, d, slow)
+            _, seconds, step = fit_in_processes(Path(name), 3, d, QUICK, slow)
         base = base or seconds
         quantity = f"a round with one site at {named(slow)}"
         yield Row(*size, quantity, 1e3 * seconds, "ms",
