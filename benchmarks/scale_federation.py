@@ -208,6 +208,7 @@ class Watch(threading.Thread):
         """Stop looking."""
         self._over.set()
         self.join()
+        self._n_rounds = self._rounds()
 
     def _rounds(self) -> int:
         try:
@@ -234,7 +235,7 @@ class Watch(threading.Thread):
     def cpu_ms_per_round(self, who: str) -> float:
         """CPU time of the centre, or of a site, per round."""
         # After the last round, processes end and take their CPU seconds with them.
-        during = [look for look in self.looks if look[0] < self._rounds()]
+        during = [look for look in self.looks if look[0] < self._n_rounds]
         (first, before), (last, after) = during[0], during[-1]
         return 1e3 * (after[who] - before[who]) / (last - first)
 
