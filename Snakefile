@@ -58,6 +58,7 @@ rule all:
         rules.table_columns.output,
         rules.describe_derivatives.output,
         rules.describe_preprocessing.output if PLAN.source.has_images else [],
+        KEPT_IMAGES if PLAN.source.has_images else [],
         [rules.phantom_cohort.input, rules.truth.output]
         if PLAN.kind == "phantom"
         else [],
@@ -68,6 +69,7 @@ rule preprocessing:
         rules.cohort.input.reports,
         rules.describe_derivatives.output,
         rules.describe_preprocessing.output if PLAN.source.has_images else [],
+        KEPT_IMAGES if PLAN.source.has_images else [],
 
 
 rule simulation:

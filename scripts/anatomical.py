@@ -10,7 +10,7 @@ from notears_pfl.io.sidecars import write_json
 from notears_pfl.preproc.anatomy import ANATOMICAL_PROGRAMS, anatomical_methods, prepare_anatomy
 from notears_pfl.preproc.cautions import with_cautions
 from notears_pfl.preproc.engines.program import program_names, programs_for
-from notears_pfl.preproc.normalise import NormaliseOptions
+from notears_pfl.preproc.normalise import WARP_STEP_MM, NormaliseOptions
 from notears_pfl.preproc.pictures import brain_slices, normalisation_slices
 from notears_pfl.preproc.template import BrainTemplate, HeadTemplate
 
@@ -32,10 +32,11 @@ with rule_log(snakemake.log[0]):
 
             scaled = np.rint(255 * np.moveaxis(anatomy.tissues, 0, -1)).astype(np.uint8)
             warp = anatomy.normalisation
-            write_image(anatomy.t1w, anatomy.affine, output.t1w, compact=True)
+            write_image(anatomy.t1w, anatomy.affine, output.t1w, step=anatomy.grey_step())
             write_image(anatomy.brain, anatomy.affine, output.brain)
             write_image(scaled, anatomy.grid.affine, output.tissues)
-            write_image(warp.displacement, warp.grid.affine, output.xfm, vectors=True)
+            in_steps = {"vectors": True, "step": WARP_STEP_MM}
+            write_image(warp.displacement, warp.grid.affine, output.xfm, **in_steps)
             in_t1w = (anatomy.affine, anatomy.brain, anatomy.tissues, anatomy.grid)
             write_arrays(brain_slices(anatomy.t1w, *in_t1w), output.brain_picture)
             brain_only = anatomy.t1w * anatomy.brain

@@ -1,7 +1,7 @@
 """Rule ``clean_bold``: the smoothed and cleaned image in MNI space, voxel by voxel."""
 
 from notears_pfl.io.batches import Batch
-from notears_pfl.io.failures import read_report
+from notears_pfl.io.failures import mark_failure, read_report
 from notears_pfl.io.images import write_image
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.sidecars import write_json
@@ -12,15 +12,16 @@ from notears_pfl.preproc.smooth import smooth_options
 
 params = snakemake.params
 with rule_log(snakemake.log[0]):
-    paths = Batch.of(snakemake).only().input
-    anatomy, report = read_report(paths.anatomy), read_report(paths.report)
-    run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
-    motion, confounds = read_table(paths.motion), read_table(paths.confounds)
-    cleaning = plan_cleaning(motion, confounds, tr, params.preproc, report.pop("confounds"))
+    paths, output = Batch.of(snakemake).only().input, snakemake.output
+    with mark_failure(output.report, [output.bold]):
+        anatomy, report = read_report(paths.anatomy), read_report(paths.report)
+        run, tr = preprocess_run(dict(paths), anatomy["normalisation_affine"], params.preproc)
+        motion, confounds = read_table(paths.motion), read_table(paths.confounds)
+        cleaning = plan_cleaning(motion, confounds, tr, params.preproc, report.pop("confounds"))
 
-    image = run.image(cleaning.apply(run.smoothed(smooth_options(params.preproc))))
+        image = run.image(cleaning.apply(run.smoothed(smooth_options(params.preproc))))
 
-    write_image(image, run.grid.affine, snakemake.output.bold, repetition_time=tr)
-    report["methods"] |= cleaning.methods()
-    report |= cleaning.figures()
-    write_json(report, snakemake.output.report)
+        write_image(image, run.grid.affine, output.bold, repetition_time=tr)
+        report["methods"] |= cleaning.methods()
+        report |= cleaning.figures()
+        write_json(report, output.report)

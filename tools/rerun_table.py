@@ -7,6 +7,7 @@ small sites whose files are empty but count as finished, and reads the answer fr
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -211,6 +212,8 @@ def _snakemake(words: str, arguments: list[str]) -> None:
         contextlib.redirect_stdout(file),
         contextlib.redirect_stderr(file),
     ):
+        # The workflow looks here whether it is a dry run.
+        sys.argv[1:] = arguments
         snakemake_main(arguments)
 
 

@@ -270,7 +270,8 @@ def bids_study(preprocessed_once, tmp_path_factory):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, target)
                 files.append((name, file.name, str(target.relative_to(study.path))))
-        study.write_list(study.path / study.batch("anatomical"), files)
+        for rule in ("anatomical", "anatomical_working"):
+            study.write_list(study.path / study.batch(rule), files)
         study.run("--rerun-triggers", "mtime", "--", "results/cohort/participants.tsv")
 
     return StudyFolder(made_once(tmp_path_factory, own_bids) / "study")

@@ -1,8 +1,10 @@
 """A raw BIDS dataset of a user's own, through the workflow: good subjects and every bad kind."""
 
 import json
+import shutil
 
 import nibabel as nib
+import numpy as np
 import pandas as pd
 import pytest
 from tests.tiny_images import tiny_bold, tiny_t1w
@@ -129,3 +131,35 @@ def test_a_single_pilot_subject_can_be_preprocessed_under_its_own_names(tmp_path
     assert "1 of 1 subjects have several runs" in said
     assert refused.returncode != 0
     assert "networks need them" in refused.stdout + refused.stderr
+
+
+def test_a_changed_run_reruns_its_batch_and_computes_its_subject_alone(preprocessed_once, tmp_path):
+    dataset = tmp_path / "dataset"
+    shutil.copytree(preprocessed_once.path / "results/bids", dataset)
+    study = own_study(tmp_path / "study", dataset, kind="bids")
+    study.edit_config(subjects_per_job=2)
+    lists = [study.batch("clean_timeseries", number=number) for number in (1, 2)]
+    study.run("--", *lists)
+    assert study.jobs(*lists) == {}
+    before = study.checksums()
+    path = dataset / f"{SOURCE}/func/{SOURCE}_task-rest_bold.nii.gz"
+    run = nib.load(path)
+    data = np.asanyarray(run.dataobj).copy()
+    data[..., 20:] += 1
+    nib.save(nib.Nifti1Image(data, run.affine, run.header), path)
+
+    assert study.jobs(*lists) == {"functional": 1, "clean_timeseries": 1}
+
+    study.run("--", *lists)
+
+    [changed] = [
+        log.read_text()
+        for log in (study.path / "logs/functional").glob("*.log")
+        if "unchanged, not computed again" in log.read_text()
+    ]
+    assert changed.count("unchanged, not computed again") == 1
+    after = study.checksums()
+    others = {name for name in before if before[name] != after[name] and SOURCE not in name}
+    assert len(others) == 2
+    assert all(name.startswith("results/batches/") for name in others)
+    assert study.jobs(*lists) == {}

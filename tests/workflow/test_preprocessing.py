@@ -235,7 +235,7 @@ def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preproce
     # The T1w image was not damaged: its pictures are still shown.
     row = {"participant_id": "sub-COIHC001", "site": "COI", "included": False, "not_enrolled": None}
     row |= {"failure": failed["reason"], "exclusion": f"failed: {failed['reason']}"}
-    paths = [preprocessed.path / "results" / name.format("COIHC001") for name in FILES[-3:]]
+    paths = [[preprocessed.path / "results" / name.format("COIHC001")] for name in FILES[-3:]]
     card = read_card(pd.Series(row), dict(zip(("t1w", "bold", "brain"), paths, strict=True)), "")
     assert [picture is None for picture in card.pictures.values()] == [False, True, False]
     assert card.reason == failed["reason"]
@@ -317,3 +317,19 @@ def test_every_unusual_figure_is_told_in_the_cohorts_table_and_on_the_subjects_p
     assert "703 ml" in cautioned
     assert cautioned.count("<li") == others.count("<li") == 2
     assert cohort["included"].all()
+
+
+def test_how_many_subjects_a_job_takes_changes_no_result(preprocessed):
+    before = preprocessed.checksums()
+    for folder in ("batches", "timeseries", "preproc"):
+        shutil.rmtree(preprocessed.path / "results" / folder)
+    preprocessed.edit_config(subjects_per_job=1)
+
+    preprocessed.run("preprocessing", f"{CLEAN_BOLD}.nii.gz")
+
+    after = preprocessed.checksums()
+    assert {name for name in after if after[name] != before.get(name)} == {
+        name for name in after if name.startswith("results/batches/") and name.endswith(".tsv")
+    }
+    assert {name for name in before if name not in after} == set()
+    assert len(list((preprocessed.path / "results/batches/functional").glob("*.tsv"))) == 4

@@ -1,6 +1,13 @@
 # Rules that work on several subjects in one job: each makes the list of its batch's files, and names
 # these files in its parameters.
-from notears_pfl.io.batches import FORCE, remove_untrue_lists
+from notears_pfl.io.batches import (
+    DISCARD,
+    FORCE,
+    remove_files,
+    remove_untrue_lists,
+)
+
+IS_DRY_RUN = bool({"-n", "--dry-run", "--dryrun"} & {*sys.argv})
 
 if workflow.is_main_process:
     # A list whose files are gone is removed, so that its batch runs again.

@@ -48,24 +48,55 @@ RAW_FILES = {
 }
 
 
+KEEP = config["preproc"]["keep"]
+
 # Raw images: a T1w image and a BOLD run.
 if PLAN.source.has_anatomy:
     ANATOMY_FILES = {
-        "t1w": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
         "brain": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-brain_mask.nii.gz",
-        "tissues": "results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
-        "xfm": "results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
         "brain_picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-T1w_desc-brain_slices.npz",
         "picture": "results/preproc/sub-{subject}/figures/sub-{subject}_space-MNI152_desc-T1w_slices.npz",
         "report": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.json",
     }
+    # What the steps on the BOLD run start from, and the image to look at; preproc.keep.
+    WORKING_FILES = {
+        "t1w": "results/preproc/sub-{subject}/anat/sub-{subject}_desc-preproc_T1w.nii.gz",
+        "tissues": "results/preproc/sub-{subject}/anat/sub-{subject}_probseg.nii.gz",
+        "xfm": "results/preproc/sub-{subject}/anat/sub-{subject}_from-MNI152_to-T1w_xfm.nii.gz",
+    }
+    WORKING_LIST = "results/batches/anatomical_working/site-{site}_batch-{batch}.tsv"
+    # Jobs inherit it. A cleaned image on request is made of these files when all else is done; what
+    # it leaves is removed at the next start.
+    if (
+        KEEP == "minimal"
+        and workflow.is_main_process
+        and not any("_desc-clean_bold." in word for word in sys.argv)
+    ):
+        os.environ[DISCARD] = "1"
+    # Those of batches that are done are left from earlier runs with other settings, or on request.
+    if KEEP == "minimal" and not IS_DRY_RUN and workflow.is_main_process:
+        remove_files(
+            path
+            for (site, batch), subjects in PLAN.batches.items()
+            if os.path.exists(
+                f"results/batches/functional/site-{site}_batch-{batch}.tsv"
+            )
+            for path in (
+                WORKING_LIST.format(site=site, batch=batch),
+                *(
+                    pattern.replace("{subject}", who)
+                    for pattern in WORKING_FILES.values()
+                    for who in subjects
+                ),
+            )
+        )
     FUNCTIONAL_FILES = RAW_FILES | {
         "picture": "results/preproc/sub-{subject}/figures/sub-{only}_space-T1w_desc-meanBold_slices.npz",
     }
     # Of these, what the steps on the BOLD run take.
     FROM_ANATOMY = {
-        "tissues": ANATOMY_FILES["tissues"],
-        "xfm": ANATOMY_FILES["xfm"],
+        "tissues": WORKING_FILES["tissues"],
+        "xfm": WORKING_FILES["xfm"],
         "anatomy": ANATOMY_FILES["report"],
     }
 
@@ -79,6 +110,7 @@ if PLAN.source.has_anatomy:
             head_depth=rules.brain_template.output.head_depth,
         output:
             "results/batches/anatomical/site-{site}_batch-{batch}.tsv",
+            temp(WORKING_LIST) if KEEP == "minimal" else WORKING_LIST,
         log:
             "logs/anatomical/site-{site}_batch-{batch}.log",
         benchmark:
@@ -93,7 +125,8 @@ if PLAN.source.has_anatomy:
         params:
             subjects=subjects_of,
             takes=per_subject(t1w=PLAN.source.t1w),
-            makes=per_subject(**ANATOMY_FILES),
+            makes=per_subject(**ANATOMY_FILES, **WORKING_FILES),
+            working=list(WORKING_FILES),
             engine={
                 step: config["preproc"]["engine"][step]
                 for step in ("bias", "brain", "tissues", "normalise")
@@ -108,6 +141,7 @@ if PLAN.source.has_anatomy:
         input:
             raw=raw_files(PLAN.source.bold, PLAN.source.sidecars, of=runs_of),
             anatomical="results/batches/anatomical/site-{site}_batch-{batch}.tsv",
+            working=WORKING_LIST,
             brain=rules.brain_template.output.brain,
             labels=rules.atlas.output.labels,
             atlas=rules.atlas.output.report,
@@ -138,14 +172,25 @@ if PLAN.source.has_anatomy:
         script:
             "../../scripts/functional.py"
 
+    CLEAN_BOLD = "results/preproc/sub-{subject}/func/sub-{subject}_{run}_space-MNI152_desc-clean_bold.nii.gz"
+    # Images that no result needs, asked for because the user keeps them.
+    KEPT_IMAGES = [
+        WORKING_LIST.format(site=site, batch=batch)
+        for site, batch in (PLAN.batches if KEEP != "minimal" else [])
+    ] + [
+        of_run(CLEAN_BOLD, run)
+        for run in (PLAN.source.runs if KEEP == "all" else [])
+    ]
+
     rule clean_bold:
         input:
             raw=raw_files(PLAN.source.bold, PLAN.source.sidecars, of=runs_of),
             anatomical=batch_with("anatomical"),
+            working=batch_with("anatomical_working"),
             functional=batch_with("functional"),
             brain=rules.brain_template.output.brain,
         output:
-            bold="results/preproc/sub-{subject}/func/sub-{subject}_{run}_space-MNI152_desc-clean_bold.nii.gz",
+            bold=CLEAN_BOLD,
             report="results/preproc/sub-{subject}/func/sub-{subject}_{run}_space-MNI152_desc-clean_bold.json",
         log:
             "logs/clean_bold/sub-{subject}_{run}.log",
@@ -178,6 +223,7 @@ if PLAN.source.has_anatomy:
 
 # fMRIPrep's runs, which are already in MNI space.
 else:
+    KEPT_IMAGES = []
 
     rule fmriprep_run:
         input:

@@ -129,7 +129,8 @@ def bootstrap_draws(
         networks = []
         for who, fit in zip((patients, ~patients), own, strict=True):
             U, n = moments.summed(counts * who)
-            start = (pooled, fit, _from_consensus(pooled, U))[number % 3]
+            turn = number % 3
+            start = _from_consensus(pooled, U) if turn == CONSENSUS else (pooled, fit)[turn]
             networks.append(start.redraw(U, n).adjacency)
         found.append(np.stack(networks))
     drawn = np.array(found)

@@ -29,6 +29,8 @@ FOLDER = "results/batches/"
 COLUMNS = ("participant_id", "file", "path", "bytes", "sha256")
 # Set by the workflow if the user forces jobs to run: then every subject is computed again.
 FORCE = "NOTEARS_PFL_FORCE"
+# Set by the workflow if working files are to be removed as soon as they have been used.
+DISCARD = "NOTEARS_PFL_DISCARD"
 # Parameters that say who is in a batch and where the files are; the rest is science and code.
 OF_SUBJECTS = ("subjects", "takes", "makes", "each")
 
@@ -78,19 +80,23 @@ class Batch:
         Named inputs and parameters of the rule. Inputs that are lists of batches are checked, not
         read; single files are shared by the subjects. ``params`` has the ``subjects`` and, in
         their order, what each ``takes`` and ``makes`` by name, and parameters of ``each``.
+        ``working`` names the files that serve other steps only.
     output : path
         The list to write.
+    working : path, optional
+        The list to write of working files.
     """
 
     inputs: Mapping[str, Any]
     params: Mapping[str, Any]
     output: Path
+    working: Path | None = None
 
     @classmethod
     def of(cls, rule: Any) -> "Batch":
         """Take the batch of a running rule, the object ``snakemake`` of its script."""
         named = (dict(rule.input.items()), dict(rule.params.items()))
-        return cls(*named, Path(rule.output[0]))
+        return cls(*named, *map(Path, rule.output))
 
     @cached_property
     def shared(self) -> dict[str, str]:
@@ -126,7 +132,8 @@ class Batch:
         """Give the subjects whose files must be made; when the last is done, write the list.
 
         A subject counts as done when the caller asks for the next: an error in between leaves the
-        batch unlisted, and those before it are not computed again.
+        batch unlisted, and those before it are not computed again. Working files that the batch
+        was made from are then removed, if the user does not keep them.
         """
         rows: list[Listed] = []
         for subject in self.subjects:
@@ -141,7 +148,15 @@ class Batch:
             else:
                 print(f"{subject.name}: unchanged, not computed again")
             rows += made
-        write_list(rows, self.output)
+        self._write_lists(rows)
+        if os.environ.get(DISCARD) and "working" in self.inputs:
+            remove_files(row.path for row in read_list(self.inputs["working"]))
+
+    def _write_lists(self, rows: Sequence[Listed]) -> None:
+        working = self.params.get("working", ())
+        if self.working:
+            write_list([row for row in rows if row.file in working], self.working)
+        write_list([row for row in rows if row.file not in working], self.output)
 
     @cached_property
     def _science(self) -> str:
@@ -279,6 +294,13 @@ def remove_untrue_lists(folder: str | Path) -> list[str]:
             more = f" and {len(lost) - 1} more files" if len(lost) > 1 else ""
             told.append(f"{lost[0]}{more}: missing or changed since made; made again if needed")
     return told
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files, as far as they are there."""
+    for path in paths:
+        with blaming_the_machine(path, "written"):
+            Path(path).unlink(missing_ok=True)
 
 
 def _receipted(receipt: Path, key: str, subject: Subject) -> list[Listed] | None:

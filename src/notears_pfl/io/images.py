@@ -172,7 +172,7 @@ def write_image(
     *,
     repetition_time: float | None = None,
     vectors: bool = False,
-    compact: bool = False,
+    step: float | None = None,
 ) -> None:
     """Write ``data`` as NIfTI, in scanner space, the same bytes every time.
 
@@ -188,15 +188,16 @@ def write_image(
         Seconds between volumes.
     vectors : bool
         Whether the last axis holds the components of a displacement.
-    compact : bool
-        Whether to store 16-bit integers with a scale factor: half the space, with rounding errors
-        of at most 1/65534 of the largest value.
+    step : float, optional
+        Stores 16-bit integers with a scale factor: values are rounded to multiples of ``step``, or
+        of the largest value / 32767 if that is more. Rounded noise takes little space. An image
+        with values that are not finite is stored as it is.
     """
     if data.dtype == bool:
         data = data.astype(np.uint8)
     factor = 1.0
-    if compact:
-        factor = float(np.abs(data).max()) / LARGEST_INT16 or 1.0
+    if step is not None and np.isfinite(data).all():
+        factor = max(step, float(np.abs(data).max()) / LARGEST_INT16) or 1.0
         data = np.rint(data / factor).astype(np.int16)
     image = nib.nifti1.Nifti1Image(data[:, :, :, None, :] if vectors else data, affine)
     image.set_sform(affine, code=1)

@@ -35,6 +35,7 @@ from notears_pfl.model.evidence import decide_from, refit_weights
 from notears_pfl.model.federation import Description, Sites
 from notears_pfl.model.orders import (
     SEARCH_ROUNDS,
+    Directed,
     choose,
     consensus_order,
     direct,
@@ -46,6 +47,7 @@ from notears_pfl.model.problem import (
     ACYCLICITIES,
     AcyclicityName,
     Array,
+    Mask,
     Order,
     PenaltyName,
     Term,
@@ -332,6 +334,52 @@ START_TOL = 5e-3
 STARTS: tuple[Start, ...] = ("path", "consensus", "own")
 
 
+@dataclass(frozen=True)
+class SearchedOrders:
+    """End of the search that was kept, the name of its start, and blocks T to refit from.
+
+    What ties are worth to every site, (K,), and which sites keep an order of their own.
+    """
+
+    found: Directed
+    start: Start
+    T: Array
+    ties: Array
+    untied: Mask
+
+
+def _search_orders(
+    problem: ConsensusProblem, variances: Array, U: Array, n: Array, Z: Array, known: Constraints,
+    options: Options, log: Log,
+) -> SearchedOrders:  # fmt: skip
+    """Search on over orders from the path's end Z, from the consensus and from the sites' own."""
+    orders = site_orders(Z, variances, options.path_threshold)
+    # Refits that only provide starts need not be exact.
+    loose = replace(options, tol=max(options.tol, START_TOL))
+    first = refit(problem, orders, loose, log)
+    # Weak edges got their place in the order from an unfinished path: now only clear ones count.
+    orders = [known.order(o) for o in site_orders(first.Z[0], variances, options.order_threshold)]
+    clear = refit(problem, orders, loose, log, start=first.T)
+    starts, objectives = [(orders, clear)], [log.objective[-1]]
+    agreed = [known.order(consensus_order(U))] * len(U)
+    own = [known.order(consensus_order(u[None])) for u in U]
+    for other in (agreed, own) if len(U) > 1 else (agreed,):
+        starts.append((other, refit(problem, other, loose, log)))
+        objectives.append(log.objective[-1])
+    allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
+    is_poor = poor(objectives)
+    ends = [
+        direct(
+            U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
+            allowed, required, 0 if hopeless else SEARCH_ROUNDS,
+        )
+        for (start, ended), hopeless in zip(starts, is_poor, strict=True)
+    ]  # fmt: skip
+    chosen, ties = choose(U, n, ends, is_poor)
+    found, untied = untie(U, n, ends, chosen, ties, options.threshold, allowed, required)
+    return SearchedOrders(found, STARTS[chosen], starts[chosen][1].T, ties, untied)
+
+
 def solve(
     problem: ConsensusProblem,
     described: Sequence[Description],
@@ -353,32 +401,11 @@ def solve(
         problem.begin([None] * len(U))
     Z = follow_path(problem, options, log, begun)
     path_residual, h = log.primal_residual[-1], log.h[-1]
-    orders = site_orders(Z, variances, options.path_threshold)
-    # Refits that only provide starts need not be exact.
-    loose = replace(options, tol=max(options.tol, START_TOL))
-    first = refit(problem, orders, loose, log)
-    # Weak edges got their place in the order from an unfinished path: now only clear ones count.
     known = options.constraints or free_constraints(U.shape[-1])
-    orders = [known.order(o) for o in site_orders(first.Z[0], variances, options.order_threshold)]
-    clear = refit(problem, orders, loose, log, start=first.T)
-    starts, objectives = [(orders, clear)], [log.objective[-1]]
-    agreed = [known.order(consensus_order(U))] * len(U)
-    own = [known.order(consensus_order(u[None])) for u in U]
-    for other in (agreed, own) if len(U) > 1 else (agreed,):
-        starts.append((other, refit(problem, other, loose, log)))
-        objectives.append(log.objective[-1])
+    searched = _search_orders(problem, variances, U, n, Z, known, options, log)
+    found = searched.found
+    final = refit(problem, found.orders, options, log, start=searched.T)
     allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
-    is_poor = poor(objectives)
-    ends = [
-        direct(
-            U, n, start, np.abs(ended.Z[0]) > options.threshold, options.threshold,
-            allowed, required, 0 if hopeless else SEARCH_ROUNDS,
-        )
-        for (start, ended), hopeless in zip(starts, is_poor, strict=True)
-    ]  # fmt: skip
-    chosen, ties = choose(U, n, ends, is_poor)
-    found, untied = untie(U, n, ends, chosen, ties, options.threshold, allowed, required)
-    final = refit(problem, found.orders, options, log, start=starts[chosen][1].T)
     possible, edges, Z_end = (
         respecting(found.orders) & allowed,
         found.evidence.adjacency,
@@ -393,8 +420,8 @@ def solve(
         adjacency=found.evidence.adjacency,
         probability=found.evidence.probability,
         direction_support=found.support,
-        ties=ties,
-        untied=untied,
+        ties=searched.ties,
+        untied=searched.untied,
         noise=found.evidence.noise,
         penalised=final.Z[0],
         orders=found.orders,
@@ -407,6 +434,6 @@ def solve(
             path_residual=path_residual,
             h=h,
             acyclic_threshold=max(acyclic_threshold(z) for z in Z),
-            start=STARTS[chosen],
+            start=searched.start,
         ),
     )

@@ -61,6 +61,9 @@ ANATOMICAL_PROGRAMS = {
 }
 # Tissue maps guide the registration of BOLD; finer than this, or 1.5 voxels, they only cost time.
 TISSUE_MM, TISSUE_FACTOR = 2.0, 1.5
+# Grey values up to the brightest tissue of the brain, this quantile: rounding then errs by 0.4 % of
+# it, where the noise of an image of 1 mm is 1 to 2 %.
+GREY_LEVELS, BRIGHTEST = 128, 0.99
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,10 @@ class Anatomy:
     grid: Grid
     normalisation: Normalisation
     quality: Mapping[str, Any]
+
+    def grey_step(self) -> float:
+        """Step to which stored intensities may be rounded: far below the noise of a T1w image."""
+        return float(np.quantile(self.t1w[self.brain], BRIGHTEST)) / GREY_LEVELS
 
 
 def prepare_anatomy(

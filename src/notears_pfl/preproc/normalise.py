@@ -25,6 +25,10 @@ COARSEST_MM = 2.5
 START_MM = 4.0
 # The map covers the template's brain and this much around it; signals up to 8 mm away are smoothed.
 ROOM_MM = 12.0
+# Step to which stored displacements are rounded. On the phantom, voxels of the resampled BOLD image
+# change by 0.03 at most, where the image itself is rounded to whole numbers; ROI signals by 0.0003
+# standard deviations.
+WARP_STEP_MM = 1 / 1024
 
 
 @dataclass(frozen=True)

@@ -48,17 +48,31 @@ def test_the_same_image_gives_the_same_bytes_later(rng, tmp_path, monkeypatch):
     assert digests[0] == digests[1]
 
 
-@pytest.mark.parametrize("largest", [1.0, 4000.0, 0.0])
-def test_a_compact_image_keeps_its_values_whatever_their_unit(largest, rng, tmp_path):
+@pytest.mark.parametrize(
+    ("largest", "step", "error"),
+    [(1.0, 0.0, 1 / 65_000), (4000.0, 0.0, 4 / 65), (0.0, 0.0, 0), (4000.0, 8.0, 4.001)],
+)
+def test_a_compact_image_is_rounded_to_its_step(largest, step, error, rng, tmp_path):
     data = (largest * rng.uniform(0, 1, size=(6, 6, 6))).astype(np.float32)
     data[:3] = 0
 
-    write_image(data, AFFINE, tmp_path / "t1w.nii", compact=True)
+    write_image(data, AFFINE, tmp_path / "t1w.nii", step=step)
 
     assert nib.load(tmp_path / "t1w.nii").get_data_dtype() == np.int16
     found = read_image(tmp_path / "t1w.nii").data
-    np.testing.assert_allclose(found, data, atol=largest / 65_000)
+    np.testing.assert_allclose(found, data, rtol=0, atol=error)
+    if step:
+        np.testing.assert_allclose(found / step, np.rint(found / step), atol=1e-6)
     assert not found[:3].any()
+
+
+def test_an_image_that_is_not_finite_everywhere_is_not_rounded(rng, tmp_path):
+    data = rng.normal(size=(4, 4, 4)).astype(np.float32)
+    data[0] = np.nan
+
+    write_image(data, AFFINE, tmp_path / "xfm.nii", step=0.5)
+
+    np.testing.assert_array_equal(read_image(tmp_path / "xfm.nii").data, data)
 
 
 def test_vectors_are_marked_as_such(rng, tmp_path):

@@ -46,6 +46,9 @@ def test_brain_tissues_and_quality_of_a_head(head):
 
     anatomy = prepare_anatomy(t1w, affine, *templates, OPTIONS, PROGRAMS)
 
+    brightest = np.quantile(anatomy.t1w[anatomy.brain], 0.99)
+    assert anatomy.grey_step() == pytest.approx(brightest / 128)
+
     overlap = 2 * np.count_nonzero(anatomy.brain & brain) / (anatomy.brain.sum() + brain.sum())
     assert overlap > 0.95
     assert not anatomy.quality["already_stripped"]
