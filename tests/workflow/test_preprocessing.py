@@ -236,7 +236,8 @@ def test_a_damaged_image_fails_its_subject_with_the_reason_and_no_other(preproce
     row = {"participant_id": "sub-COIHC001", "site": "COI", "included": False, "not_enrolled": None}
     row |= {"failure": failed["reason"], "exclusion": f"failed: {failed['reason']}"}
     paths = [preprocessed.path / "results" / name.format("COIHC001") for name in FILES[-3:]]
-    card = read_card(pd.Series(row), dict(zip(("t1w", "bold", "brain"), paths, strict=True)), "")
+    files = {kind: [path] for kind, path in zip(("t1w", "bold", "brain"), paths, strict=True)}
+    card = read_card(pd.Series(row), files, "")
     assert [picture is None for picture in card.pictures.values()] == [False, True, False]
     assert card.reason == failed["reason"]
 
