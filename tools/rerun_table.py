@@ -32,8 +32,8 @@ MARKERS = ("<!-- reruns: generated, see make figures -->", "<!-- end of reruns -
 NOT_ASKED = ("source.", "subjects_per_job", "sites", "rois.table", "rois.atlas", "rois.n_selected")
 # Short lists, so that few simulations are planned.
 FEW = {"runs": 1, "variables": [7], "sites": [2], "perturbation": [5]}
-# Rules whose outputs are folders.
-MAKE_FOLDERS = ("report_subjects",)
+# Results that are folders.
+FOLDERS = ("results/report/subjects/", "results/report/tables")
 CHANGED = "params have changed since last execution:"
 FOLLOWS = "input files updated by another job:"
 NEW = "output files have to be generated:"
@@ -93,11 +93,13 @@ def pretend_finished(folder: Path, workflow: Path) -> PretendedStudy:
     )
     summary = [line.split("\t") for line in _lines(study.ask("--summary", "--", *targets))]
     # Rows of the summary below its heading: file, date, rule and more.
-    files = {folder / row[0]: row[2] for row in summary if len(row) > 2 and row[1] != "date"}
-    for path, rule in files.items():
-        (path if rule in MAKE_FOLDERS else path.parent).mkdir(parents=True, exist_ok=True)
-        if rule not in MAKE_FOLDERS:
-            path.touch()
+    files = {row[0]: row[2] for row in summary if len(row) > 2 and row[1] != "date"}
+    for path in files:
+        made = folder / path
+        is_folder = path.startswith(FOLDERS)
+        (made if is_folder else made.parent).mkdir(parents=True, exist_ok=True)
+        if not is_folder:
+            made.touch()
     _lines(study.ask("--touch", "--forceall", "--cores", "1", "--", *targets))
     # Touching removes the benchmark files beside the logs.
     for log in (folder / "logs").rglob("*.log"):

@@ -88,10 +88,10 @@ def test_a_run_shows_a_line_per_stage_and_who_failed_when_they_fail(series_run):
 
     assert first.returncode == 0, first.stderr
     lines = first.stderr.splitlines()
-    assert lines[0] == "2 jobs: Ingestion 1, Cohort 1"
-    assert re.match(r"Ingestion +begins: 1 job", lines[1])
+    assert lines[0] == "3 jobs: Ingestion 2, Cohort 1"
+    assert re.match(r"Ingestion +begins: 2 jobs", lines[1])
     assert lines[2].startswith("Ingestion: sub-PITTASD1 failed and is left out: series.npz: 56 ")
-    assert re.match(r"Ingestion +1 of 1 job done in \d+ s", lines[3])
+    assert re.match(r"Ingestion +2 of 2 jobs done in \d+ s", lines[3])
     assert len(lines) == 6
     assert "\x1b" not in first.stderr
     assert "19 of 20 subjects are included" in first.stdout

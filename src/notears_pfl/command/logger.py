@@ -44,7 +44,7 @@ class LogHandler(LogHandlerBase):
         stream = sys.stderr
         is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self.progress = Progress(Screen(stream, is_terminal=is_terminal), stages_of_rules(RULES))
-        self._closed = threading.Event()
+        self._ended = threading.Event()
         if not is_terminal:
             threading.Thread(target=self._break_silence, daemon=True).start()
 
@@ -83,13 +83,13 @@ class LogHandler(LogHandlerBase):
 
     def _break_silence(self) -> None:
         """Look now and then, while jobs run, whether nothing was said for long."""
-        while not self._closed.wait(LONGEST_SILENCE / 8):
+        while not self._ended.wait(LONGEST_SILENCE / 8):
             with self.lock or contextlib.nullcontext():
                 self.progress.remind(time.time())
 
     def close(self) -> None:
         """Leave nothing on the screen that changes."""
-        self._closed.set()
+        self._ended.set()
         self.progress.close()
         super().close()
 
