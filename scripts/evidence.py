@@ -12,7 +12,7 @@ with rule_log(snakemake.log[0]):
     params, inputs, output = snakemake.params, snakemake.input, snakemake.output
     networks = read_networks(inputs.networks, params.group_sites)
     arrays = read_arrays(inputs.weights)
-    tested, ways = arrays.pop("tested"), float(arrays.pop("n_labellings"))
+    tested, share = arrays.pop("tested"), float(arrays.pop("share_of_one"))
     weights = WeightTest(**arrays)
     draws = Draws.joined(Draws(**read_arrays(path)) for path in inputs.permutations)
     names = (params.groups, params.sites, params.rois)
@@ -25,7 +25,7 @@ with rule_log(snakemake.log[0]):
     connections = chance.connection_table(study, read_table(inputs.replicated))
     write_table(connections, output.connections, index=False)
     write_table(chance.degree_table(study), output.degree, index=False)
-    write_table(chance.count_table(study, ways), output.counts, index=False)
+    write_table(chance.count_table(study, share), output.counts, index=False)
     write_table(chance.site_specific_table(study), output.site_specific, index=False)
     write_table(chance.tested_table(study, weights), output.null_connections, index=False)
     write_table(chance.count_draws(study), output.null_counts, index=False)

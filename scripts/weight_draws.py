@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from time import process_time
 
-from notears_pfl.evidence.labels import n_labellings
+from notears_pfl.evidence.labels import share_of_one
 from notears_pfl.evidence.permutation import contrast_draws
 from notears_pfl.evidence.pooled import compared_connections, resumed
 from notears_pfl.evidence.significance import weight_test
@@ -23,6 +23,6 @@ with rule_log(snakemake.log[0]):
     )
     cost = 1000 * (process_time() - began) / (1 + params.permutations)
     print(f"{params.permutations} permutations of weights, {cost:.2f} CPU ms each")
-    ways = float(n_labellings(subjects.patients, subjects.labels.blocks))
+    share = share_of_one(subjects.patients, subjects.labels.blocks)
     tests = asdict(weight_test(*draws))
-    write_arrays({"tested": tested, "n_labellings": ways, **tests}, snakemake.output.draws)
+    write_arrays({"tested": tested, "share_of_one": share, **tests}, snakemake.output.draws)

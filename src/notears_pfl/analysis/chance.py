@@ -178,13 +178,13 @@ def degree_table(study: Compared) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def count_table(study: Compared, n_labellings: float) -> pd.DataFrame:
+def count_table(study: Compared, share_of_one: float) -> pd.DataFrame:
     """Numbers of connections, and what permuted labels give.
 
     Columns ``kind`` (directed, undirected), ``result``, ``who``, ``fits`` (in the networks of all
     discovery subjects), ``observed`` (at equal numbers of subjects), ``expected``, ``low``,
     ``high`` (permuted labels), ``p``, and ``smallest_p``, the smallest p-value that draws and the
-    number of possible labellings allow. Rows with "minus" compare the groups.
+    share of one labelling in all possible ones allow. Rows with "minus" compare the groups.
     """
     test, fits = study.permuted, compare(study.weights != 0).counts
     rows = []
@@ -218,7 +218,7 @@ def count_table(study: Compared, n_labellings: float) -> pd.DataFrame:
                     "p": test.compared_p[k, c],
                 }
             )
-    smallest = max(1 / len(test.draws.numbers), 1 / n_labellings)
+    smallest = max(1 / len(test.draws.numbers), share_of_one)
     return pd.DataFrame(rows).assign(smallest_p=smallest)
 
 

@@ -33,6 +33,11 @@ def n_labellings(patients: Mask, blocks: Blocks) -> int:
     return total
 
 
+def share_of_one(patients: Mask, blocks: Blocks) -> float:
+    """Share of one labelling in all: no p-value can be smaller; zero for very many labellings."""
+    return 1 / n_labellings(patients, blocks)
+
+
 def check_labels(patients: Mask, site: npt.NDArray[np.intp], blocks: Blocks) -> None:
     """Refuse labels that cannot be compared or permuted."""
     for k in np.unique(site):

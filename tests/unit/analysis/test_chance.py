@@ -96,7 +96,7 @@ def test_tested_connections_are_listed_with_the_smallest_p_first(study, tests):
 
 
 def test_counts_of_the_fits_stand_beside_those_of_chance(study):
-    table = count_table(study, 1e6).set_index(["kind", "result", "who"])
+    table = count_table(study, 1e-6).set_index(["kind", "result", "who"])
 
     row = table.loc[("directed", "at every site", "MDD only")]
     assert row[["fits", "observed", "expected"]].tolist() == [1, 1, 3]
@@ -129,8 +129,8 @@ def test_overlap_and_lists_of_one_site_gain_what_is_known(study, replicated):
 def test_totals_get_the_p_value_of_all_edges(study):
     totals = pd.DataFrame({"direction": ["out", "out"], "rois": ["top", "all"]})
 
-    assert judged_totals(totals, count_table(study, 1e6))["p"].tolist()[1] == 1.0
-    assert np.isnan(judged_totals(totals, count_table(study, 1e6))["p"].iloc[0])
+    assert judged_totals(totals, count_table(study, 1e-6))["p"].tolist()[1] == 1.0
+    assert np.isnan(judged_totals(totals, count_table(study, 1e-6))["p"].iloc[0])
 
 
 def test_results_without_evidence_keep_empty_columns():
@@ -142,5 +142,5 @@ def test_results_without_evidence_keep_empty_columns():
 
 
 def test_few_labellings_bound_the_p_values(study):
-    assert count_table(study, 1e6)["smallest_p"].iloc[0] == 0.25
-    assert count_table(study, 2)["smallest_p"].iloc[0] == 0.5
+    assert count_table(study, 1e-6)["smallest_p"].iloc[0] == 0.25
+    assert count_table(study, 0.5)["smallest_p"].iloc[0] == 0.5

@@ -10,6 +10,7 @@ from notears_pfl.evidence.labels import (
     equal_numbers,
     n_labellings,
     permuted,
+    share_of_one,
 )
 
 SITE = np.array([0] * 5 + [1] * 6)
@@ -70,3 +71,10 @@ def test_the_labellings_of_a_small_group_are_counted(patients, controls, ways):
     drawn = {permuted(labels, labels * 0, np.random.default_rng(s)).tobytes() for s in range(400)}
 
     assert n_labellings(labels, labels * 0) == ways == len(drawn)
+    assert share_of_one(labels, labels * 0) == 1 / ways
+
+
+def test_labellings_too_many_for_a_floating_point_number_have_no_share():
+    labels = np.repeat([True, False], 1000)
+
+    assert share_of_one(labels, labels * 0) == 0

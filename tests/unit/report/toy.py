@@ -161,7 +161,7 @@ def toy_evidence(networks, rois, sites=SITES):
     )  # fmt: skip
     return {
         "evidence_connections": chance.connection_table(study, replicated),
-        "evidence_counts": chance.count_table(study, 1e6),
+        "evidence_counts": chance.count_table(study, 1e-6),
         "evidence_tested": chance.tested_table(study, weight_test(differences, 20 * differences)),
         "evidence_replication": summary,
         "evidence_degree": chance.degree_table(study),
