@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from notears_pfl.command.study import described, plan_of, refusal
-from notears_pfl.command.survey import Survey, survey
+from notears_pfl.command.survey import ID, Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
@@ -66,6 +66,8 @@ def findings(found: Survey) -> list[str]:
     lines = [f"{found.folder}: {what}, table of {len(found.table)} subjects"]
     if len(found.datasets) < 2 or not found.has_own_tables:
         lines.append(f"  table: {found.participants}")
+    if found.id_column != ID:
+        lines.append(f"  subjects: column {found.id_column}")
     if len(found.datasets) > 1:
         lines.append(f"  one dataset per site: {', '.join(found.datasets)}")
     elif found.site_column:
@@ -184,6 +186,8 @@ def _columns(found: Survey) -> list[str]:
             f"group_values: {_flow({str(k): v for k, v in released['group_values'].items()})}",
         ]
     lines = []
+    if found.id_column != ID:
+        lines.append(f"id_column: {_flow(found.id_column)}")
     if found.site_column and len(found.datasets) < 2:
         lines.append(f"site_column: {_flow(found.site_column)}")
     if found.group_column is None:
@@ -241,6 +245,7 @@ def _is_enrolled(found: Survey) -> bool:
     return (
         found.kind != "timeseries"
         or bool(found.layout)
+        or found.id_column != ID
         or any(value != _label(value) for value in _pair(found) or ())
     )
 

@@ -47,6 +47,8 @@ class Survey:
         Table of participants, the first one if every dataset has its own.
     table : DataFrame
         Content of the table, or of all.
+    id_column : str
+        Column with the names of the subjects.
     series : str
         Files of ROI series, as ``source.series``.
     layout : str
@@ -68,6 +70,7 @@ class Survey:
     datasets: dict[str, Path] = field(default_factory=dict)
     participants: Path | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    id_column: str = ID
     series: str = ""
     layout: str = ""
     variants: Counter[str] = field(default_factory=Counter)
@@ -231,18 +234,31 @@ def _participants_of(found: Survey) -> Path | None:
 def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
-    tables = [participants] if participants else [file for file in files if _has_ids(file)]
+    tables = [participants] if participants else [file for file in files if _has_subjects(file)]
     for table in tables:
-        ids = read_table(table, text=[ID])[ID].dropna().astype(str)
-        pattern = _pattern(ids, folder, [file for file in files if file != table])
-        if pattern:
-            return Survey(folder, "timeseries", {}, table, series=pattern)
+        content = read_table(table, text=read_table(table).columns)
+        others = [file for file in files if file != table]
+        for column in [ID] if ID in content else list(content):
+            ids = content[column].dropna()
+            pattern = _pattern(ids, folder, others) if ids.is_unique else None
+            if pattern:
+                return Survey(folder, "timeseries", {}, table, id_column=column, series=pattern)
+    if participants and files:
+        msg = (
+            f"{participants}: no column has the names of the series in {folder}, such as "
+            f"{files[0].name}; its columns are {', '.join(map(str, content))}. Add a column with "
+            "the name that each subject's file, or array, has."
+        )
+        raise DatasetError(msg)
     return None
 
 
-def _has_ids(path: Path) -> bool:
+def _has_subjects(path: Path) -> bool:
     """Whether a file is a table of participants, by its first line."""
-    return path.suffix in SEPARATORS and ID in _first_line(path, SEPARATORS[path.suffix])
+    if path.suffix not in SEPARATORS:
+        return False
+    names = {name.lower() for name in _first_line(path, SEPARATORS[path.suffix])}
+    return ID in names or not names.isdisjoint(GROUP_NAMES)
 
 
 def _first_line(path: str | Path, separator: str) -> list[str]:

@@ -21,7 +21,7 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         "Directions depend on scaling",
         f"This study used {scale[findings.config['network']['scale']]}. With the other scaling, "
         f"{same} of the {common} connections found with both, over all networks, have the same "
-        "direction. The presence of a connection depends much less on scaling.",
+        "direction. The table above says how many connections are found on the other scale at all.",
     )
     yield (
         "Dependence is not causation",
