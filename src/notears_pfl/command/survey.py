@@ -26,6 +26,7 @@ DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
 # Columns by the names that studies give them, and values that name controls.
 SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
 GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
+ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id$")
 CONTROLS = re.compile(r"(?i)^(0|hc|hv|nc|tc|td|tdc|cn|ctl|ctrl|con|controls?|healthy.*|normal.*)$")
 # A column of more values, in a small table, holds ages or names.
 MOST_VALUES = 12
@@ -236,13 +237,17 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
     tables = [participants] if participants else [file for file in files if _has_subjects(file)]
     for table in tables:
-        content = read_table(table, text=read_table(table).columns)
+        content = read_table(table)
+        content = read_table(table, text=content.columns)
         others = [file for file in files if file != table]
-        for column in [ID] if ID in content else list(content):
-            ids = content[column].dropna()
-            pattern = _pattern(ids, folder, others) if ids.is_unique else None
+        for column in [ID] if ID in content else map(str, content.columns):
+            # Subjects without a file may share a word for that, as no_filename in ABIDE's table.
+            names = content[column].dropna()
+            pattern = _pattern(names[~names.duplicated(keep=False)], folder, others)
             if pattern:
-                return Survey(folder, "timeseries", {}, table, id_column=column, series=pattern)
+                ids = _ids_beside(content, column)
+                series = pattern.replace(PLACEHOLDER, f"{{{column}}}") if ids != column else pattern
+                return Survey(folder, "timeseries", {}, table, id_column=ids, series=series)
     if participants and files:
         msg = (
             f"{participants}: no column has the names of the series in {folder}, such as "
@@ -251,6 +256,13 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
         )
         raise DatasetError(msg)
     return None
+
+
+def _ids_beside(table: pd.DataFrame, column: str) -> str:
+    """Column that tells all subjects apart: ``column``, or else one with a name for that."""
+    others = [name for name in map(str, table.columns) if ID_NAME.search(name)]
+    apart = (name for name in (column, *others) if table[name].notna().all())
+    return next((name for name in apart if table[name].is_unique), column)
 
 
 def _has_subjects(path: Path) -> bool:

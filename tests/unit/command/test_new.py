@@ -88,6 +88,16 @@ def numbered_files(folder):
         (folder / f"rois/Pitt_{who}_rois_aal.1D").write_text("1 2 3\n")
 
 
+def other_id(folder):
+    """Write series whose subjects are in a column of another name, behind one of numbers."""
+    write_people(folder, PEOPLE, ("SUB_ID", "centre", "dx"))
+    table = pd.read_csv(folder / "participants.tsv", sep="\t")
+    table.insert(0, "number", range(100, 108))
+    table.to_csv(folder / "participants.tsv", sep="\t", index=False)
+    for who, *_ in PEOPLE:
+        (folder / f"{who}.1D").write_text("1 2 3\n")
+
+
 def subject_folders(folder):
     """Write series of one session in a folder of every subject, whose name is also a session's."""
     write_people(folder, [(f"0{i}", s, g) for i, (_, s, g) in enumerate(PEOPLE)])
@@ -140,6 +150,7 @@ TREES = {
     release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
     archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+    other_id: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     of_xcpd: ("xcp_d", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     of_giga: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     subject_folders: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
@@ -212,6 +223,32 @@ def test_images_of_another_program_alone_are_no_raw_data(tmp_path):
 
     with pytest.raises(DatasetError, match=r"no data that the workflow reads: .*XCP-D"):
         survey(tmp_path / "xcp_d")
+
+
+def test_files_may_be_named_by_a_column_in_which_subjects_without_a_file_share_a_word(tmp_path):
+    """As in the release of ABIDE, whose SUB_ID stands in the names with leading zeros."""
+    files = tmp_path / "Outputs/cpac"
+    files.mkdir(parents=True)
+    rows = [(i, 50003 + i, "PITT", f"Pitt_00{50003 + i}", 1 + i % 2) for i in range(4)]
+    for *_, name, _ in rows:
+        (files / f"{name}_rois_aal.1D").write_text("1 2 3\n")
+    rows += [(4 + i, 50010 + i, "PITT", "no_filename", 1 + i) for i in range(2)]
+    columns = ["", "SUB_ID", "SITE_ID", "FILE_ID", "DX_GROUP"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "phenotypes.csv", index=False)
+
+    found = survey(tmp_path)
+
+    assert (found.id_column, found.site_column, len(found.table)) == ("SUB_ID", "SITE_ID", 6)
+    assert found.series == str(files / "{FILE_ID}_rois_aal.1D")
+
+
+def test_a_table_without_the_names_of_the_series_is_refused_with_its_columns(tmp_path):
+    other_id(tmp_path / "data")
+    table = tmp_path / "people.tsv"
+    table.write_text("code\tcentre\tdx\nX1\tCOI\tdepr\n")
+
+    with pytest.raises(DatasetError, match=r"people\.tsv: no column .* code, centre, dx\. Add"):
+        survey(tmp_path / "data", table)
 
 
 def test_the_subject_is_written_as_in_the_table_where_its_files_allow(here, tmp_path):
