@@ -2,15 +2,17 @@
 
     OMP_NUM_THREADS=1 python benchmarks/consortium.py [PART ...]
 
-PART is planning, storage, fit, evidence, report, federation or slurm; all of them unless named.
-Each is measured by benchmarks/scale_PART.py. A row says how its value came about: measured, or
-worked out from what was measured.
+PART is planning, batches, storage, fit, evidence, report, federation or slurm; all of them unless
+named. Each is measured by benchmarks/scale_PART.py. A row says how its value came about: measured,
+or worked out from what was measured.
 """
 
 import importlib
 import sys
 
-PARTS = ("planning", "storage", "fit", "evidence", "report", "federation", "slurm")
+PARTS = (
+    "planning", "batches", "storage", "fit", "evidence", "report", "federation", "slurm",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -1,0 +1,105 @@
+"""The figure of docs/guide/scaling.md: how costs grow with sites, subjects and ROIs.
+
+``python tools/scaling_figure.py`` draws it from docs/guide/scaling.tsv, which is what
+``benchmarks/consortium.py`` printed. The number behind each name is the slope of the line through
+the logarithms: a cost with slope 2 is four times as large when the size doubles.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from notears_pfl.report.figure_style import RC, save_figure
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.append(str(DOCS.parent / "benchmarks"))
+
+from scaling import exponent  # noqa: E402
+
+
+class Curve(NamedTuple):
+    """Rows of the table with one quantity, and their name in the figure."""
+
+    part: str
+    quantity: str
+    name: str
+
+
+class Panel(NamedTuple):
+    """Curves against one size, at fixed others."""
+
+    title: str
+    unit: str
+    size: str
+    fixed: dict[str, int]
+    curves: tuple[Curve, ...]
+
+
+FIT = (
+    Curve("fit", "a fit", "a fit"),
+    Curve("evidence", "a permutation", "a permutation"),
+    Curve("evidence", "a bootstrap", "a bootstrap"),
+)
+CENTRE, SITE = "the centre's computation per round", "a site's computation per round"
+PANELS = (
+    Panel("Planning, 50 sites", "CPU s", "subjects", {}, tuple(
+        Curve("planning", f"{kind}: first dry run", kind)
+        for kind in ("bids", "fmriprep", "timeseries")
+    )),
+    Panel("Report, 5 to 50 sites", "CPU s", "subjects", {}, (
+        Curve("report", "made: pages of subjects", "pages of subjects"),
+        Curve("report", "made: figures of the networks", "figures of networks"),
+        Curve("report", "made: front page", "front page"),
+    )),
+    Panel("Federation, 56 ROIs, per round", "CPU ms", "sites", {"ROIs": 56}, (
+        Curve("federation", CENTRE, "centre"),
+        Curve("federation", SITE, "one site"),
+    )),
+    Panel("Fit and evidence, 56 ROIs", "CPU s", "sites", {"ROIs": 56}, FIT),
+    Panel("Fit and evidence, 5 sites", "CPU s", "ROIs", {"sites": 5}, FIT),
+    Panel("Federation, 2 sites, per round", "kB, or CPU ms", "ROIs", {"sites": 2}, (
+        Curve("federation", "a message of a round", "a message, kB"),
+        Curve("federation", CENTRE, "centre, CPU ms"),
+        Curve("federation", SITE, "one site, CPU ms"),
+    )),
+)  # fmt: skip
+
+
+def scaling_figure(table: pd.DataFrame) -> Figure:
+    """Draw every panel on logarithmic axes."""
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9.5, 5.4))
+        for axes, panel in zip(figure.subplots(2, 3).flat, PANELS, strict=True):
+            draw(axes, panel, table)
+    return figure
+
+
+def draw(axes: Any, panel: Panel, table: pd.DataFrame) -> None:
+    """Draw the curves of a panel."""
+    for (part, quantity, name), marker in zip(panel.curves, "o^s", strict=False):
+        wanted = {"part": part, "quantity": quantity} | panel.fixed
+        rows = table[(table[[*wanted]] == pd.Series(wanted)).all(axis=1)].sort_values(panel.size)
+        slope = exponent(rows[panel.size], rows["value"])
+        label = f"{name} ({slope:.1f})"
+        axes.plot(rows[panel.size], rows["value"], marker=marker, markersize=4, label=label)
+    sizes = sorted({x for line in axes.lines for x in line.get_xdata()})
+    axes.set(xscale="log", yscale="log", title=panel.title, xlabel=panel.size, ylabel=panel.unit)
+    axes.set_xticks(sizes, [f"{x:,.0f}" for x in sizes])
+    axes.minorticks_off()
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.4)
+    axes.legend(loc="upper left", title="slope in brackets", title_fontsize=8, fontsize=8)
+
+
+def main() -> None:
+    """Draw the figure from the table."""
+    table = pd.read_csv(DOCS / "guide/scaling.tsv", sep="\t")
+    save_figure(scaling_figure(table), DOCS / "scaling.png")
+
+
+if __name__ == "__main__":
+    main()
