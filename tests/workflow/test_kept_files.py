@@ -67,6 +67,24 @@ def test_working_images_of_a_finished_study_are_removed_and_nothing_runs_again(p
     assert preprocessed.checksums() == {k: v for k, v in before.items() if k not in gone}
 
 
+def test_only_a_run_removes_working_images(preprocessed):
+    before = preprocessed.checksums()
+    preprocessed.edit_config(preproc__keep="minimal")
+    locks = preprocessed.path / ".snakemake/locks"
+
+    for options in (["-np"], ["--summary"], ["--unlock"]):
+        assert preprocessed.snakemake(*options, "--", "preprocessing").returncode == 0
+        assert preprocessed.checksums() == before
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("results/cohort/participants.tsv\n")
+    shutil.rmtree(preprocessed.path / "results/timeseries")
+    refused = preprocessed.snakemake("--cores", "1", "all")
+
+    assert "Directory cannot be locked" in refused.stderr
+    kept = preprocessed.checksums()
+    assert of_subjects(*WORKING) <= set(kept)
+
+
 def test_a_step_that_needs_removed_images_has_them_made_again(preprocessed):
     preprocessed.edit_config(preproc__keep="minimal")
     preprocessed.run("preprocessing")

@@ -74,7 +74,7 @@ if PLAN.source.has_anatomy:
     ):
         os.environ[DISCARD] = "1"
     # Those of batches that are done are left from earlier runs with other settings, or on request.
-    if KEEP == "minimal" and not IS_DRY_RUN and workflow.is_main_process:
+    if KEEP == "minimal" and WILL_RUN:
         remove_files(
             path
             for (site, batch), subjects in PLAN.batches.items()

@@ -79,10 +79,16 @@ def run_snakemake(arguments: Sequence[str]) -> int:
 
 
 def targets_of(arguments: Sequence[str]) -> set[str]:
-    """Targets that Snakemake makes with these options; none if it makes nothing, or not all."""
-    # It names its profile even if nothing is wrong.
-    with contextlib.redirect_stderr(io.StringIO()):
-        _, options = _parsed(arguments)
+    """Targets that Snakemake makes with these options; none if it makes nothing, or not all.
+
+    None either if these are no options of Snakemake, as where another program has called it.
+    """
+    try:
+        # It names its profile even if nothing is wrong.
+        with contextlib.redirect_stderr(io.StringIO()):
+            _, options = _parsed(arguments)
+    except SystemExit:
+        return set()
     if any(getattr(options, name, None) for name in PARTIAL):
         return set()
     return {*options.targets} or {"all"}

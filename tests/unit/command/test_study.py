@@ -67,6 +67,7 @@ def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--cores", "1"]) == {"all"}
     assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}
     assert targets_of(["--cores", "1", "--summary"]) == set()
+    assert targets_of(["--no-option-of-snakemake"]) == set()
 
 
 def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monkeypatch):
