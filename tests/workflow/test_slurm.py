@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import psutil
@@ -181,27 +180,14 @@ def test_memory_and_time_of_every_rule_in_the_profile_grow_with_attempts():
         assert str(resources["runtime"]).endswith("* attempt")
 
 
-@pytest.mark.parametrize(("size_mb", "asked"), [(50, (1000, 20)), (2600, (5700, 130))])
-def test_memory_and_time_of_draws_grow_with_the_moments(tmp_path, size_mb, asked):
-    with (tmp_path / "moments.npz").open("wb") as moments:
-        moments.truncate(size_mb * 2**20)
-    rule = "rule permutation_draws:\n    input: 'moments.npz'\n    output: 'draws'\n    shell: ''\n"
-    (tmp_path / "Snakefile").write_text(rule)
-    dry_run = ["-m", "snakemake", "--dry-run", "--profile", str(PROFILE), "--directory", tmp_path]
+def test_rules_that_work_out_what_they_need_ask_for_more_with_every_attempt():
+    asking = {name: body for name, body in workflow_rules() if "_NEED." in body}
 
-    printed = ask(sys.executable, *dry_run, "--snakefile", tmp_path / "Snakefile")
-
-    found = re.search(r"mem_mb=(\d+).* runtime=(\d+)", printed)
-    assert found
-    assert tuple(map(int, found.groups())) == asked
-
-
-def test_every_rule_of_the_draws_asks_for_what_its_moments_need():
-    asked = yaml.safe_load((PROFILE / "config.yaml").read_text())["set-resources"]
-
-    draws = {name for name, _ in workflow_rules() if name.endswith("_draws")} - {"compare_draws"}
-    assert len(draws) == 3
-    assert all("input.size_mb" in asked[name]["mem_mb"] for name in draws)
+    draws = {"permutation_draws", "bootstrap_draws", "weight_draws"}
+    assert {*asking} == draws | {"federated_networks"}
+    for body in asking.values():
+        assert re.search(r"mem_mb=lambda wildcards, attempt: \w+_NEED.megabytes \* attempt,", body)
+        assert re.search(r"runtime=lambda wildcards, attempt: \w+_NEED.minutes \* attempt,", body)
 
 
 def test_every_rule_in_the_profile_exists():

@@ -1,9 +1,15 @@
+from notears_pfl.study.needs import need_of_draws
+
 EVIDENCE = config["evidence"]
 DRAWN = EVIDENCE[EVIDENCE["preset"]]
 
 
 wildcard_constraints:
     part=r"\d+",
+
+
+LARGEST_SITE = max(PLAN.source.participants["site"].value_counts(), default=0)
+DRAWS_NEED = need_of_draws(len(PLAN.sites), len(PLAN.atlas.selected), LARGEST_SITE)
 
 
 rule moments:
@@ -44,6 +50,9 @@ rule permutation_draws:
         "logs/permutation_draws/part-{part}.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: DRAWS_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: DRAWS_NEED.minutes * attempt,
     params:
         sites=PLAN.sites,
         rois=PLAN.atlas.selected,
@@ -69,6 +78,9 @@ rule weight_draws:
         "logs/weight_draws.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: DRAWS_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: DRAWS_NEED.minutes * attempt,
     params:
         sites=PLAN.sites,
         rois=PLAN.atlas.selected,
@@ -95,6 +107,9 @@ rule bootstrap_draws:
         "logs/bootstrap_draws/part-{part}.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: DRAWS_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: DRAWS_NEED.minutes * attempt,
     params:
         sites=PLAN.sites,
         rois=PLAN.atlas.selected,

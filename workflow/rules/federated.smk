@@ -1,3 +1,8 @@
+from notears_pfl.study.needs import need_of_federation
+
+FEDERATION_NEED = need_of_federation(len(PLAN.sites))
+
+
 # The same networks, fitted by sites that keep their data, in NVFLARE's simulator on this machine.
 rule federated_networks:
     input:
@@ -28,9 +33,8 @@ rule federated_networks:
     conda:
         "../../envs/federated.yaml"
     resources:
-        # Every site is a process.
-        mem_mb=1000 + 250 * len(PLAN.sites),
-        runtime=120,
+        mem_mb=lambda wildcards, attempt: FEDERATION_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: FEDERATION_NEED.minutes * attempt,
     params:
         participants=PLAN.participants,
         groups=PLAN.groups,

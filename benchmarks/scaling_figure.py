@@ -1,24 +1,21 @@
 """The figure of docs/guide/scaling.md: how costs grow with sites, subjects and ROIs.
 
-``python tools/scaling_figure.py`` draws it from docs/guide/scaling.tsv, which is what
+``python benchmarks/scaling_figure.py`` draws it from docs/guide/scaling.tsv, which is what
 ``benchmarks/consortium.py`` printed. The number behind each name is the slope of the line through
 the logarithms: a cost with slope 2 is four times as large when the size doubles.
 """
 
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
+from scaling import ROOT, exponent
 
 from notears_pfl.report.figure_style import RC, save_figure
 
-DOCS = Path(__file__).parents[1] / "docs"
-sys.path.append(str(DOCS.parent / "benchmarks"))
-
-from scaling import exponent  # noqa: E402
+DOCS = ROOT / "docs"
 
 
 class Curve(NamedTuple):
