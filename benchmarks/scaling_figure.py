@@ -5,7 +5,6 @@
 the logarithms: a cost with slope 2 is four times as large when the size doubles.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
