@@ -1,6 +1,8 @@
 """preproc.keep decides which images stay on the disk, and no result."""
 
+import os
 import shutil
+import time
 
 import pytest
 
@@ -83,6 +85,17 @@ def test_only_a_run_removes_working_images(preprocessed):
     assert "Directory cannot be locked" in refused.stderr
     kept = preprocessed.checksums()
     assert of_subjects(*WORKING) <= set(kept)
+
+
+def test_working_images_that_are_newer_than_what_is_made_of_them_are_kept(preprocessed):
+    preprocessed.edit_config(preproc__keep="minimal")
+    started = time.time_ns()
+    for path in of_subjects(*WORKING) | LISTS:
+        os.utime(preprocessed.path / path, ns=(started, started))
+
+    preprocessed.snakemake("--cores", "1", "--", "no_such_target")
+
+    assert of_subjects(*WORKING) | LISTS <= set(preprocessed.checksums())
 
 
 def test_a_step_that_needs_removed_images_has_them_made_again(preprocessed):

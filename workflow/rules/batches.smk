@@ -5,8 +5,8 @@ from notears_pfl.command.workflow import targets_of
 from notears_pfl.io.batches import (
     DISCARD,
     FORCE,
-    remove_files,
     remove_untrue_lists,
+    remove_used,
 )
 
 # Not a dry run, a summary or the like, a job, or a start that the lock of another run will refuse.

@@ -67,29 +67,23 @@ if PLAN.source.has_anatomy:
     WORKING_LIST = "results/batches/anatomical_working/site-{site}_batch-{batch}.tsv"
     # Jobs inherit it. A cleaned image on request is made of these files when all else is done; what
     # it leaves is removed at the next start.
-    if (
-        KEEP == "minimal"
-        and workflow.is_main_process
-        and not any("_desc-clean_bold." in word for word in sys.argv)
-    ):
-        os.environ[DISCARD] = "1"
+    if workflow.is_main_process:
+        on_request = any("_desc-clean_bold." in word for word in sys.argv)
+        os.environ[DISCARD] = "1" if KEEP == "minimal" and not on_request else ""
     # Those of batches that are done are left from earlier runs with other settings, or on request.
     if KEEP == "minimal" and WILL_RUN:
-        remove_files(
-            path
-            for (site, batch), subjects in PLAN.batches.items()
-            if os.path.exists(
-                f"results/batches/functional/site-{site}_batch-{batch}.tsv"
+        for (site, batch), subjects in PLAN.batches.items():
+            remove_used(
+                [
+                    WORKING_LIST.format(site=site, batch=batch),
+                    *(
+                        pattern.replace("{subject}", who)
+                        for pattern in WORKING_FILES.values()
+                        for who in subjects
+                    ),
+                ],
+                by=f"results/batches/functional/site-{site}_batch-{batch}.tsv",
             )
-            for path in (
-                WORKING_LIST.format(site=site, batch=batch),
-                *(
-                    pattern.replace("{subject}", who)
-                    for pattern in WORKING_FILES.values()
-                    for who in subjects
-                ),
-            )
-        )
     FUNCTIONAL_FILES = RAW_FILES | {
         "picture": "results/preproc/sub-{subject}/figures/sub-{only}_space-T1w_desc-meanBold_slices.npz",
     }

@@ -10,6 +10,7 @@ a batch runs again, after a kill or because one subject's image has changed, sub
 and files still hold are not computed again.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -150,7 +151,7 @@ class Batch:
             rows += made
         self._write_lists(rows)
         if os.environ.get(DISCARD) and "working" in self.inputs:
-            remove_files(row.path for row in read_list(self.inputs["working"]))
+            remove_used((row.path for row in read_list(self.inputs["working"])), by=self.output)
 
     def _write_lists(self, rows: Sequence[Listed]) -> None:
         working = self.params.get("working", ())
@@ -296,11 +297,15 @@ def remove_untrue_lists(folder: str | Path) -> list[str]:
     return told
 
 
-def remove_files(paths: Iterable[str]) -> None:
-    """Remove files, as far as they are there."""
+def remove_used(paths: Iterable[str], by: str | Path) -> None:
+    """Remove files that are older than the list ``by``: the batch that makes it has used them.
+
+    Newer ones wait for the batch to run again; without the list, all of them do.
+    """
     for path in paths:
-        with blaming_the_machine(path, "written"):
-            Path(path).unlink(missing_ok=True)
+        with blaming_the_machine(path, "written"), contextlib.suppress(FileNotFoundError):
+            if Path(path).stat().st_mtime_ns <= Path(by).stat().st_mtime_ns:
+                Path(path).unlink()
 
 
 def _receipted(receipt: Path, key: str, subject: Subject) -> list[Listed] | None:
