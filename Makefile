@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
-PIP := $(BIN)/pip --disable-pip-version-check install -qq
+# The pip of Debian 12 would install packages without a wheel in the old way, with no record of files.
+PIP := $(BIN)/pip --disable-pip-version-check install -qq --use-pep517
 # Snakemake and the linters are called by name, also by each other.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
