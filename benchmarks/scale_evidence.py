@@ -4,14 +4,16 @@
 
 A draw sums the moments of subjects and searches networks from a fit of both groups, here from the
 true networks of synthetic series (synthetic_series.py); half of the subjects are patients, not the
-same number at every site. All subjects are measured up to 116 ROIs; the last size has fewer, so
-that their moments stay small, and few draws.
+same number at every site. Sizes differ in sites alone, or in ROIs alone; the last has few subjects
+and one draw. Draws hold moments in memory; last, those of many subjects are summed from their file.
 """
 
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import yaml
@@ -19,16 +21,21 @@ from scaling import ROOT, Row, cost_of, exponent
 from synthetic_series import SHARE, VOLUMES, noise_products, site_mixings
 
 from notears_pfl.evidence.bootstrap import bootstrap_draws
-from notears_pfl.evidence.moments import SubjectMoments
+from notears_pfl.evidence.moments import SubjectMoments, SubjectSums
 from notears_pfl.evidence.permutation import Labels, contrast_draws, permutation_draws
 from notears_pfl.evidence.pooled import compared_connections, resumed
+from notears_pfl.evidence.subjects import moments_from
+from notears_pfl.io.arrays import read_arrays, write_records
 from notears_pfl.model.coordinator import topological_order
 from notears_pfl.model.estimator import NotearsPFL
 from notears_pfl.seeds import stream
 
 # Sites, subjects per site, ROIs, draws of networks.
-SIZES = [(5, 150, 56, 3), (16, 150, 56, 3), (50, 150, 56, 3), (5, 150, 116, 3), (5, 60, 400, 3),
-         (50, 20, 400, 1)]  # fmt: skip
+OF_SITES = [(5, 150, 56, 3), (16, 150, 56, 3), (50, 150, 56, 3)]
+OF_ROIS = [(5, 60, 56, 3), (5, 60, 116, 3), (5, 60, 400, 3)]
+SIZES = [*OF_SITES, *OF_ROIS, (50, 20, 400, 1)]
+# Sites, subjects and ROIs of moments in a file.
+STORED = (10, 2000, 400)
 CORES = (2, 16, 64)
 KINDS = ("permutation", "bootstrap", "permutation of weights")
 
@@ -82,11 +89,10 @@ def default_draws() -> dict[str, int]:
 def rows() -> Iterator[Row]:
     """Give the rows of the table."""
     costs, numbers = {}, default_draws()
-    for n_sites, per_site, n_rois, n_draws in SIZES:
-        arguments = map(str, (n_sites, per_site, n_rois, n_draws))
-        cost = cost_of([sys.executable, __file__, *arguments])
-        each = json.loads(cost.output)
-        costs[n_sites, n_rois] = each
+    for at in SIZES:
+        n_sites, per_site, n_rois, _ = at
+        cost = cost_of([sys.executable, __file__, *map(str, at)])
+        costs[at] = each = json.loads(cost.output)
         size = ("evidence", n_sites, n_sites * per_site, n_rois)
         for kind in KINDS:
             yield Row(*size, f"a {kind}", each[kind], "CPU s", "measured")
@@ -97,17 +103,44 @@ def rows() -> Iterator[Row]:
             # Weights are drawn in one job.
             longest = max(sum(parts.values()) / cores, parts[KINDS[-1]])
             yield Row(*size, f"all draws on {cores} cores", longest / 3600, "hours", how)
-    for quantity, axis, fixed in (("ROIs", 1, 5), ("sites", 0, 56)):
-        sizes = [size for size in costs if size[1 - axis] == fixed]
+    for quantity, axis, sizes in (("ROIs", 2, OF_ROIS), ("sites", 0, OF_SITES)):
         for kind in KINDS[:2]:
-            grown = exponent([s[axis] for s in sizes], [costs[s][kind] for s in sizes])
+            grown = exponent([at[axis] for at in sizes], [costs[at][kind] for at in sizes])
             how = f"line through {len(sizes)} sizes"
             what = f"exponent of a {kind} in {quantity}"
             yield Row("evidence", None, None, None, what, grown, "", how)
+    yield from of_file()
+
+
+def of_file() -> Iterator[Row]:
+    """Give the rows about moments that stay in their file."""
+    n_sites, n_subjects, n_rois = size = STORED
+    rng, numbers = np.random.default_rng(0), np.arange(n_subjects)
+    triangle = n_rois * (n_rois + 1) // 2
+    subjects = (
+        SubjectSums(rng.random(triangle), np.zeros(n_rois), float(VOLUMES), SHARE * VOLUMES)
+        for _ in numbers
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "moments.npz"
+        write_records(subjects, n_subjects, {"site": numbers % n_sites}, path)
+        yield Row("evidence", *size, "file of the moments", path.stat().st_size / 1e9, "GB")
+        cost = cost_of([sys.executable, __file__, str(path)])
+    yield Row("evidence", *size, "summing them from the file", cost.cpu_s, "CPU s")
+    yield Row("evidence", *size, "summing them from the file, peak memory", cost.peak_gib, "GiB")
+
+
+def sum_stored(path: str) -> None:
+    """Sum the moments of all subjects in a file, site by site."""
+    arrays = read_arrays(path, table="S")
+    everyone = np.ones(len(arrays["n"]), dtype=bool)
+    moments_from(arrays, everyone).summed(everyone)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if len(sys.argv) == 2:
+        sum_stored(sys.argv[1])
+    elif len(sys.argv) > 2:
         measure(*map(int, sys.argv[1:]))
     else:
         for row in rows():

@@ -42,7 +42,7 @@ from notears_pfl.report.sections import (
 from notears_pfl.report.study_page import Extras, embed_figures, study_page
 from notears_pfl.report.subject_page import SubjectRecord, subject_page
 
-SIZES = ((713, 5), (3000, 20), (10_000, 50))
+SIZES = ((710, 5), (3000, 20), (10_000, 50))
 N_LOADS = 5
 # Ten times the shared, own and site's edges of the made-up networks.
 TIMES = 10
@@ -75,7 +75,9 @@ class Made(NamedTuple):
 def large_study(n_subjects: int, n_sites: int) -> Findings:
     """Make up the findings of a study with a value of every measure of quality."""
     sites = tuple(f"S{number:02d}" for number in range(1, n_sites + 1))
-    per_cell = -(-n_subjects // n_sites // 2)
+    per_cell, rest = divmod(n_subjects, 2 * n_sites)
+    if rest:
+        sys.exit(f"{n_subjects} subjects are not the same number per site and group.")
     findings = toy_findings(n_per_cell=per_cell, sites=sites, times=TIMES)
     rng = np.random.default_rng(0)
     cohort = findings.cohort
@@ -115,18 +117,18 @@ def draw(findings: Findings, folder: Path) -> dict[str, float]:
         save_figure(figure, folder / f"{name}.png", folder / f"{name}.svg")
     shutil.copy(folder / "truth.png", folder / "figure_cohort.png")
     middle = time.process_time()
+    first, *others = findings.sites
     for group in GROUPS:
-        first, *others = findings.sites
         network = findings.networks[group, first]
         title = f"{group} at {first}"
         figures = site_networks.network_figures(network, findings.rois, title, 100)
         for kind, figure in figures.items():
-            base = f"network_group-{group}_site-{{}}_{kind}{{}}"
-            save_figure(figure, *(folder / base.format(first, end) for end in (".png", ".svg")))
-            for site in others:
-                for end in (".png", ".svg"):
-                    shutil.copy(folder / base.format(first, end), folder / base.format(site, end))
+            base = folder / f"network_group-{group}_site-{first}_{kind}"
+            save_figure(figure, base.with_suffix(".png"), base.with_suffix(".svg"))
     networks = (time.process_time() - middle) * len(findings.sites)
+    for drawn in [*folder.glob(f"network_*_site-{first}_*")]:
+        for site in others:
+            shutil.copy(drawn, folder / drawn.name.replace(f"site-{first}_", f"site-{site}_"))
     return {"figures of the study": middle - start, "figures of the networks": networks}
 
 

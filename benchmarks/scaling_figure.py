@@ -18,11 +18,15 @@ DOCS = ROOT / "docs"
 
 
 class Curve(NamedTuple):
-    """Rows of the table with one quantity, and their name in the figure."""
+    """Rows of the table with one quantity, and their name in the figure.
+
+    ``per_site`` is their number of subjects per site, where the table has several.
+    """
 
     part: str
     quantity: str
     name: str
+    per_site: int | None = None
 
 
 class Panel(NamedTuple):
@@ -31,15 +35,17 @@ class Panel(NamedTuple):
     title: str
     unit: str
     size: str
-    fixed: dict[str, int]
+    fixed: dict[str, int | str]
     curves: tuple[Curve, ...]
 
 
-FIT = (
-    Curve("fit", "a fit", "a fit"),
-    Curve("evidence", "a permutation", "a permutation"),
-    Curve("evidence", "a bootstrap", "a bootstrap"),
-)
+def fit_and_evidence(per_site: int) -> tuple[Curve, ...]:
+    """Curves of a fit, and of draws with this number of subjects per site."""
+    draws = (Curve("evidence", f"a {k}", f"a {k}", per_site) for k in ("permutation", "bootstrap"))
+    return Curve("fit", "a fit", "a fit"), *draws
+
+
+FIRST = "measured in the first 20 rounds"
 CENTRE, SITE = "the centre's computation per round", "a site's computation per round"
 PANELS = (
     Panel("Planning, 50 sites", "CPU s", "subjects", {}, tuple(
@@ -51,16 +57,15 @@ PANELS = (
         Curve("report", "made: figures of the networks", "figures of networks"),
         Curve("report", "made: front page", "front page"),
     )),
-    Panel("Federation, 56 ROIs, per round", "CPU ms", "sites", {"ROIs": 56}, (
+    Panel("Federation, 56 ROIs, per round", "CPU ms", "sites", {"ROIs": 56, "how": "measured"}, (
         Curve("federation", CENTRE, "centre"),
         Curve("federation", SITE, "one site"),
     )),
-    Panel("Fit and evidence, 56 ROIs", "CPU s", "sites", {"ROIs": 56}, FIT),
-    Panel("Fit and evidence, 5 sites", "CPU s", "ROIs", {"sites": 5}, FIT),
-    Panel("Federation, 2 sites, per round", "kB, or CPU ms", "ROIs", {"sites": 2}, (
-        Curve("federation", "a message of a round", "a message, kB"),
-        Curve("federation", CENTRE, "centre, CPU ms"),
-        Curve("federation", SITE, "one site, CPU ms"),
+    Panel("Fit and evidence, 56 ROIs", "CPU s", "sites", {"ROIs": 56}, fit_and_evidence(150)),
+    Panel("Fit and evidence, 5 sites", "CPU s", "ROIs", {"sites": 5}, fit_and_evidence(60)),
+    Panel("Federation, 2 sites, first rounds", "CPU ms", "ROIs", {"sites": 2, "how": FIRST}, (
+        Curve("federation", CENTRE, "centre"),
+        Curve("federation", SITE, "one site"),
     )),
 )  # fmt: skip
 
@@ -76,9 +81,11 @@ def scaling_figure(table: pd.DataFrame) -> Figure:
 
 def draw(axes: Any, panel: Panel, table: pd.DataFrame) -> None:
     """Draw the curves of a panel."""
-    for (part, quantity, name), marker in zip(panel.curves, "o^s", strict=False):
+    for (part, quantity, name, per_site), marker in zip(panel.curves, "o^s", strict=False):
         wanted = {"part": part, "quantity": quantity} | panel.fixed
         rows = table[(table[[*wanted]] == pd.Series(wanted)).all(axis=1)].sort_values(panel.size)
+        if per_site is not None:
+            rows = rows[rows["subjects"] == per_site * rows["sites"]]
         slope = exponent(rows[panel.size], rows["value"])
         label = f"{name} ({slope:.1f})"
         axes.plot(rows[panel.size], rows["value"], marker=marker, markersize=4, label=label)
