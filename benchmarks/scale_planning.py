@@ -21,11 +21,12 @@ import pandas as pd
 import yaml
 from scaling import ROOT, Cost, Row, cost_of, exponent
 
-sys.path[:0] = [str(ROOT)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from tests.tiny_images import tiny_bold, tiny_t1w  # noqa: E402
 
 from notears_pfl.io.batches import Listed, is_list, write_list  # noqa: E402
+from rerun_table import FOLDERS  # noqa: E402
 
 N_SITES, SIZES = 50, (1000, 3000, 10_000)
 GROUPS = {"patients": "MDD", "controls": "HC"}
@@ -50,8 +51,6 @@ LISTED = {
     "anatomical": 7, "functional": 5, "fmriprep_run": 4, "clean_timeseries": 2,
     "ingest_timeseries": 2,
 }  # fmt: skip
-# Results that are folders.
-FOLDERS = ("results/report/subjects/", "results/report/tables")
 # A rule that works on batches of each kind, for the job of a cluster.
 OF_BATCHES = {"bids": "functional", "fmriprep": "fmriprep_run", "timeseries": "ingest_timeseries"}
 
