@@ -133,7 +133,9 @@ class Channel:
         home = Path(sys.base_prefix) / "bin"
         texts = {
             "pyvenv.cfg": f"home = {home}\ninclude-system-site-packages = false\n",
-            f"{SITE_PACKAGES}/sitecustomize.py": RECORDER,
+            # Not as sitecustomize, of which Debian's Python has its own.
+            f"{SITE_PACKAGES}/recorder_of_modules.py": RECORDER,
+            f"{SITE_PACKAGES}/recorder_of_modules.pth": "import recorder_of_modules\n",
         }
         links = {
             f"bin/python{PYTHON}": str(home / f"python{PYTHON}"),
