@@ -198,7 +198,7 @@ def test_a_printed_page_says_where_all_rows_are(page):
     assert page.locator("#table-subjects tbody tr").count() == 15
     note = page.locator("#quality .long-table")
     assert note.is_visible()
-    assert "results/cohort/participants.tsv" in note.inner_text()
+    assert "results/cohort/participants.tsv has all." in note.inner_text()
 
 
 def test_without_javascript_networks_are_a_list_and_every_one_is_shown(chromium, folder):
