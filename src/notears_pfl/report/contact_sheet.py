@@ -51,9 +51,11 @@ def read_card(subject: pd.Series, files: Mapping[str, Sequence[str]], root: str)
     for kind, shown in REGISTRATIONS.items():
         paths = files.get(kind, [])
         for path in paths:
-            title = shown.short + (f", {name_of_run(path)}" if len(paths) > 1 else "")
+            run = name_of_run(path) if len(paths) > 1 else ""
+            title = f"{shown.short}, {run}" if run else shown.short
+            whose = f"{name}, {run}," if run else name
             slices = read_arrays(path)
-            caption = Caption(f"{shown.image} of {name} with outlines", title)
+            caption = Caption(f"{shown.image} of {whose} with outlines", title)
             pictures[title] = None if slices is None else thumbnail(slices, caption)
         if not paths:
             pictures[shown.short] = None

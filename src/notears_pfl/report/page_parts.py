@@ -132,7 +132,8 @@ class PageTable:
 
     Readers can sort, search and page through ``interactive`` tables and those of many rows, and
     filter them by the columns whose titles are in ``filters``. ``file`` is the file of results
-    with all rows, which the page names where it does not hold them itself.
+    with all rows, which the page names where it does not hold them itself; ``file_note`` says in
+    what the file's rows differ.
     """
 
     name: str
@@ -142,6 +143,7 @@ class PageTable:
     interactive: bool = False
     filters: Sequence[str] = ()
     file: str = ""
+    file_note: str = ""
 
     @property
     def is_paged(self) -> bool:

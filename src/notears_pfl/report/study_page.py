@@ -49,7 +49,14 @@ TABLES = (
     "evidence_counts", "evidence_tested", "evidence_replication",
 )  # fmt: skip
 BENCHMARK = ".benchmark.tsv"
-CAPTIONS = {"page": Caption("The whole report", "The whole report on one page that works offline.")}
+CAPTIONS = {
+    "page": Caption(
+        "The whole report",
+        "The whole report on one page that works offline. This copy is without the pages of the "
+        "subjects and, in studies of many sites, subjects or connections, without some figures, "
+        "rows of tables and details of connections: for these, open results/report/index.html.",
+    )
+}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ PLAIN, DASHED, DOTTED, DASHDOT = "", "6 4", "1.5 3", "8 3 2 3"
 DARKEST = 2.0
 # Coverage below which a region is named, and the most regions that are.
 LOW_COVERAGE, MOST_NAMED = 0.8, 20
+# Size of the text of these names.
+NAME = 0.8 * SMALL
 
 
 def movement_drawing(
@@ -59,7 +61,7 @@ def movement_drawing(
         for place, y in enumerate(
             (
                 _range(pd.concat(shifts.values())), _range(pd.concat(turns.values())),
-                (0.0, max(1.05 * fd.max(), 1.05 * MOVED_MM)), _range(dvars),
+                (0.0, 1.05 * float(np.fmax(fd.max(), MOVED_MM))), _range(dvars),
             )
         )
     ]  # fmt: skip
@@ -202,7 +204,12 @@ def coverage_drawing(coverage: pd.Series, selected: Sequence[str], limit: float)
 
     The limit applies to the selected regions.
     """
-    panel = Panel(LEFT, 30, WIDTH - LEFT - RIGHT, 200, (-1, len(coverage)), (0, 1.05))
+    low = np.flatnonzero(coverage.to_numpy() < max(limit, LOW_COVERAGE))[:MOST_NAMED]
+    lengths = {i: LETTER * NAME * len(str(coverage.index[i])) for i in low}
+    # Names stand on their bars and end below the legend.
+    free = [200 * (1 - coverage.iloc[i] / 1.05) - 6 - length for i, length in lengths.items()]
+    top = max([30.0, *(20 - room for room in free)])
+    panel = Panel(LEFT, top, WIDTH - LEFT - RIGHT, 200, (-1, len(coverage)), (0, 1.05))
     chosen, unchosen = BLUE, "#c4ccd4"
     own = set(selected)
     width = 0.9 * panel.width / (len(coverage) + 1)
@@ -214,11 +221,9 @@ def coverage_drawing(coverage: pd.Series, selected: Sequence[str], limit: float)
         drawn.append(block(*bar, looks[0], kind=looks[1]))
     drawn += panel.frame(y_label="coverage", x_ticks=False)
     drawn.append(panel.level(limit, VERMILION))
-    low = np.flatnonzero(coverage.to_numpy() < max(limit, LOW_COVERAGE))[:MOST_NAMED]
-    for i in low:
-        name = str(coverage.index[i])
-        middle = heights[i] - 6 - LETTER * SMALL * len(name) / 2
-        drawn.append(text(places[i], middle, name, size=0.8 * SMALL, turned=True))
+    for i, length in lengths.items():
+        middle = heights[i] - 6 - length / 2
+        drawn.append(text(places[i], middle, str(coverage.index[i]), size=NAME, turned=True))
     words = f"{len(coverage)} regions, in the atlas's order"
     drawn.append(text((panel.left + panel.right) / 2, panel.bottom + 16, words, size=LABEL))
     entries = [(chosen, "fill", "selected"), (unchosen, "fill", "not selected")]

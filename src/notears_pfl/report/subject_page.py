@@ -239,7 +239,7 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
     for kind, shown in REGISTRATIONS.items():
         if kind == "bold" and record.bold_runs:
             for run, slices in record.bold_runs.items():
-                parts[f"{shown.title}, {run}"] = _registration(record, shown, slices)
+                parts[f"{shown.title}, {run}"] = _registration(record, shown, slices, run)
         elif kind in record.slices:
             parts[shown.title] = _registration(record, shown, record.slices[kind])
         else:
@@ -247,12 +247,16 @@ def _registrations(record: SubjectRecord) -> dict[str, Picture | str]:
     return parts
 
 
-def _registration(record: SubjectRecord, shown: Shown, slices: Mapping[str, Any]) -> Picture:
+def _registration(
+    record: SubjectRecord, shown: Shown, slices: Mapping[str, Any], run: str = ""
+) -> Picture:
+    name = record.row["participant_id"]
+    whose = f"{name}, {run}," if run else name
     return _picture(
         registration_drawing(slices),
-        f"{shown.image} of {record.row['participant_id']} with outlines",
-        f"The {shown.image}; outlines of {shown.outlines}. {shown.right} The subject's "
-        "left is on the left. Positions in mm.",
+        f"{shown.image} of {whose} with outlines",
+        f"The {shown.image}{f' of {run}' if run else ''}; outlines of {shown.outlines}. "
+        f"{shown.right} The subject's left is on the left. Positions in mm.",
         "Where outlines are off in several slices, region series mix tissues or regions; a "
         "small gap in a single slice does not matter.",
     )

@@ -21,6 +21,8 @@ WIDTH = 900
 LABEL, SMALL, LETTER = 12.5, 10, 0.58
 # Steps between ticks, times a power of ten; distance between ticks in pixels.
 STEPS, BETWEEN_TICKS = (1, 2, 2.5, 5, 10), 70
+# Fewer ticks than this hardly show a scale.
+FEWEST_TICKS = 3
 TICK = 4
 
 
@@ -123,10 +125,19 @@ class Panel:
 
 
 def ticks(low: float, high: float, n_most: float) -> list[float]:
-    """Round values between two ends, at most about ``n_most``."""
+    """Round values between two ends, at most about ``n_most`` but three where there is room."""
     rough = (high - low) / max(n_most, 1)
     power = 10 ** np.floor(np.log10(rough))
-    step = float(next(s for s in STEPS if s * power >= rough * (1 - 1e-9)) * power)
+    steps = [float(s * scale) for scale in (power / 10, power) for s in STEPS]
+    place = next(place for place, step in enumerate(steps) if step >= rough * (1 - 1e-9))
+    fewest = min(FEWEST_TICKS, max(n_most, 2))
+    while len(values := _multiples(steps[place], low, high)) < fewest:
+        place -= 1
+    return values
+
+
+def _multiples(step: float, low: float, high: float) -> list[float]:
+    """Multiples of a step between two ends."""
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return [float(k * step) for k in np.arange(first, last + 1)]
 

@@ -105,6 +105,9 @@ def test_every_run_has_a_picture_with_its_name(cohort, tmp_path):
     named = [f"BOLD to T1w, task-rest_run-{k}" for k in (1, 2)]
     assert titles == ["brain", *named, "T1w to MNI"]
     assert card.count("data:image/webp") == 4
+    read_out = [alt for alt in re.findall('alt="(.*?)"', card) if "BOLD" in alt]
+    image = "mean BOLD image in T1w space of sub-COIMDD001"
+    assert read_out == [f"{image}, task-rest_run-{k}, with outlines" for k in (1, 2)]
 
 
 def test_a_caution_is_a_tooltip_and_is_read_out(cohort, tmp_path):

@@ -1,15 +1,19 @@
 """The page of a study of many subjects at many sites, in a real browser, opened from a disk."""
 
 import pytest
+from markupsafe import escape
 from PIL import Image
 from playwright.sync_api import expect
 
+from notears_pfl.report.page_parts import RECORDS_PER_PART
 from notears_pfl.report.study_page import Extras, embed_figures, study_page
 
 from .browser import open_page, serious_problems
 from .toy import blank_pictures, toy_findings, toy_origin
 
 SITES = tuple(f"S{number:02d}" for number in range(1, 14))
+# A caution with markup in it.
+HOSTILE = "R&D <img src=x onerror='window.executed = true'>"
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +21,8 @@ def folder(tmp_path_factory):
     """Write the page of 1,300 subjects at 13 sites, with its figures and the rows of its tables."""
     folder = tmp_path_factory.mktemp("report")
     findings = toy_findings(n_per_cell=50, sites=SITES, times=20)
+    for name, caution in zip(findings.reports, (HOSTILE, "R&D"), strict=False):
+        findings.reports[name] = findings.reports[name] | {"cautions": [caution]}
     for part in ("figures", "tables"):
         (folder / part).mkdir()
     for name in blank_pictures(findings):
@@ -117,30 +123,72 @@ def test_only_the_chosen_network_is_loaded_and_it_is_chosen_from_the_keyboard(pa
     assert shown.locator("img").first.evaluate("(image) => image.naturalWidth") == 60
 
 
-def test_a_pressed_connection_is_read_from_its_own_file(page, folder):
-    assert len(list((folder / "tables").glob("connections_*.js"))) > 1
+def test_text_in_angle_brackets_is_found_and_never_becomes_markup(page, subjects):
+    page.locator("#quality .dt-search input").fill("<img src=x onerror")
 
-    button = page.locator("#table-edges tbody tr button").nth(2)
-    name = button.inner_text()
-    button.click()
+    expect(subjects).to_have_count(1)
+    expect(subjects).to_contain_text(HOSTILE)
+    assert page.locator("#table-subjects img").count() == 0
+    assert page.evaluate("window.executed") is None
+    # DataTables puts the text that it searches into an element, whatever the type of the column.
+    searched = """(text) => {
+      const holder = document.createElement("div");
+      holder.innerHTML = renderCell(text, "filter");
+      return [holder.childElementCount, holder.textContent];
+    }"""
+    assert page.evaluate(searched, str(escape(HOSTILE))) == [0, HOSTILE]
+
+
+def test_a_pressed_connection_is_read_from_its_own_file(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    head = page.locator("#table-edges thead th", has_text="connection")
+    head.click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    buttons = page.locator("#table-edges tbody tr button")
+    places = [int(button.get_attribute("data-record")) for button in buttons.all()]
+    row = next(row for row, place in enumerate(places) if place >= RECORDS_PER_PART)
+    name = buttons.nth(row).inner_text()
+
+    buttons.nth(row).click()
 
     dialog = page.locator("#edge-dialog")
     expect(dialog.get_by_role("heading")).to_have_text(name)
     assert dialog.locator("tbody tr").count() == 2 * len(SITES)
+    own = f"connections_{places[row] // RECORDS_PER_PART}.js"
+    assert [file for file in asked if file.startswith("connections_")] == [own]
 
 
-def test_a_missing_file_is_named(chromium, folder, tmp_path):
+@pytest.mark.parametrize(
+    ("write", "problem"),
+    [
+        (lambda path: None, "is missing. Copy the whole folder"),
+        (lambda path: path.write_text("reportP"), "is incomplete. Copy the whole folder"),
+        (lambda path: path.write_text(""), "is incomplete. Copy the whole folder"),
+    ],
+    ids=["missing", "cut", "empty"],
+)
+def test_a_missing_or_incomplete_file_is_named(chromium, folder, tmp_path, write, problem):
     alone = tmp_path / "index.html"
     alone.write_text((folder / "index.html").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "tables").mkdir()
+    for path in (folder / "tables").iterdir():
+        write(tmp_path / "tables" / path.name)
 
     page, _ = open_page(chromium, alone, 1280)
     page.locator("#table-subjects").scroll_into_view_if_needed()
-    state = page.locator("#state-subjects")
-    expect(state).to_contain_text("tables/subjects_0.js is missing. Copy the whole folder")
+    expect(page.locator("#state-subjects")).to_contain_text(f"tables/subjects_0.js {problem}")
     n_rows = page.locator("#table-subjects tbody tr").count()
+    button = page.locator("#table-edges tbody tr button").first
+    name = button.inner_text()
+    button.click()
+    dialog = page.locator("#edge-dialog")
+    expect(dialog).to_contain_text(f"tables/connections_0.js {problem}")
+    title = dialog.get_by_role("heading").inner_text()
 
     page.close()
     assert n_rows == 15
+    assert title == name
 
 
 def test_a_printed_page_says_where_all_rows_are(page):
@@ -150,7 +198,7 @@ def test_a_printed_page_says_where_all_rows_are(page):
     assert page.locator("#table-subjects tbody tr").count() == 15
     note = page.locator("#quality .long-table")
     assert note.is_visible()
-    assert "results/cohort/participants.tsv" in note.inner_text()
+    assert "results/cohort/participants.tsv has all." in note.inner_text()
 
 
 def test_without_javascript_networks_are_a_list_and_every_one_is_shown(chromium, folder):

@@ -1,8 +1,15 @@
 """Figures of a subject show its data: as long, as dark and as high as they are."""
 
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.signal import periodogram
 
 from notears_pfl.report.subject_drawing import (
@@ -14,7 +21,7 @@ from notears_pfl.report.subject_drawing import (
     movement_drawing,
     spectrum_drawing,
 )
-from notears_pfl.report.svg_drawing import Panel, number, ticks
+from notears_pfl.report.svg_drawing import LETTER, Panel, number, ticks
 
 from .toy import svg_elements, svg_images, svg_words, toy_rois
 
@@ -30,11 +37,35 @@ def series_of(rng, rois, n_volumes=50):
     return pd.DataFrame(rng.normal(size=(n_volumes, len(rois))), columns=rois.index)
 
 
-def test_the_same_series_give_the_same_bytes(rng, rois):
-    stages = {"after cleaning": series_of(rng, rois)}
+DRAW = """
+import numpy as np
+import pandas as pd
+from notears_pfl.report import subject_drawing as figures
 
-    assert carpet_drawing(stages, rois, TR) == carpet_drawing(stages, rois, TR)
-    assert spectrum_drawing(stages, TR, None) == spectrum_drawing(stages, TR, None)
+names = [f"region {k}" for k in range(12)]
+rois = pd.DataFrame({"lobe": [f"lobe {k % 5}" for k in range(12)]}, index=names)
+values = np.random.default_rng(1).normal(size=(40, 12))
+stages = {"before": pd.DataFrame(values, columns=names), "after": pd.DataFrame(values**2, columns=names)}
+motion = [f"{kind}_{axis}" for kind in ("trans", "rot") for axis in "xyz"]
+confounds = pd.DataFrame(abs(values[:, :2]), columns=["fd_power_mm", "dvars_percent"])
+print(figures.carpet_drawing(stages, rois, 2.0, [20]))
+print(figures.spectrum_drawing(stages, 2.0, (0.01, 0.08)))
+print(figures.movement_drawing(pd.DataFrame(values[:, :6], columns=motion), confounds, 2.0, [3], [20]))
+print(figures.coverage_drawing(pd.Series(np.linspace(0.2, 1, 12), names), names[::2], 0.5))
+"""  # noqa: E501
+
+
+def test_figures_do_not_depend_on_the_order_in_which_a_process_keeps_sets():
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", DRAW], env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True, check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+
+    (figures,) = drawn
+    assert figures.count(b"</svg>") == 4
 
 
 def test_a_carpet_has_a_row_for_each_region_by_lobe_and_a_pixel_for_each_volume(rng):
@@ -131,6 +162,17 @@ def test_moved_and_censored_volumes_and_seams_are_marked_at_their_time():
     )
 
 
+def test_displacement_that_is_not_known_leaves_its_panel_empty():
+    motion, confounds = moved()
+
+    drawn = movement_drawing(motion, confounds.assign(fd_power_mm=np.nan), TR)
+
+    lines = [line.get("d") for line in svg_elements(drawn, "path", "line")]
+    assert [bool(line) for line in lines] == [True] * 6 + [False, True]
+    assert svg_elements(drawn, "path", "mark") == []
+    assert "FD, mm" in svg_words(drawn)
+
+
 def test_regions_of_low_coverage_are_named():
     drawn = coverage_drawing(pd.Series({"A": 1.0, "B": 0.7, "C": 0.95}), ["A", "B"], 0.5)
 
@@ -143,6 +185,21 @@ def test_regions_of_low_coverage_are_named():
     assert len(heights["other"]) == 1
 
 
+@pytest.mark.parametrize("name", ["B", "LH.SalVentAttn.FrOperIns.5"])
+@pytest.mark.parametrize("share", [0.05, 0.75])
+def test_the_name_of_a_region_stands_on_its_bar_and_within_the_figure(name, share):
+    drawn = coverage_drawing(pd.Series({"A": 1.0, name: share}), ["A", name], 0.5)
+
+    (named,) = [words for words in svg_elements(drawn, "text") if words.text == name]
+    bar = svg_elements(drawn, "rect", "selected")[1]
+    middle, half = float(named.get("y")), LETTER * float(named.get("font-size")) * len(name) / 2
+    assert middle + half == pytest.approx(float(bar.get("y")) - 6, abs=0.1)
+    # Above is the legend.
+    assert middle - half > 19
+    height = float(ElementTree.fromstring(drawn).get("height"))
+    assert float(bar.get("y")) + float(bar.get("height")) < height
+
+
 @pytest.mark.parametrize(
     ("low", "high", "n_most", "expected"),
     [
@@ -153,6 +210,25 @@ def test_regions_of_low_coverage_are_named():
 )
 def test_ticks_are_round_numbers_within_the_ends(low, high, n_most, expected):
     assert ticks(low, high, n_most) == pytest.approx(expected)
+
+
+@given(
+    low=st.floats(-1e4, 1e4),
+    span=st.floats(1e-3, 1e4),
+    n_most=st.sampled_from([116 / 35, 220 / 35, 816 / 70]),
+)
+@example(low=-0.19, span=0.335, n_most=116 / 35)
+@example(low=0.1, span=3.35, n_most=116 / 35)
+def test_every_axis_has_at_least_three_ticks_at_round_even_steps(low, span, n_most):
+    found = np.array(ticks(low, low + span, n_most))
+
+    assert 3 <= len(found) <= max(6, n_most + 1)
+    assert low - 1e-6 * span <= found.min()
+    assert found.max() <= low + span + 1e-6 * span
+    steps = np.diff(found)
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
+    digits = steps[0] / 10 ** np.floor(np.log10(steps[0] * 1.001))
+    assert np.isclose(digits, [1, 2, 2.5, 5], rtol=1e-6).any()
 
 
 def test_numbers_at_ticks_have_a_minus_sign_and_zero_has_none():

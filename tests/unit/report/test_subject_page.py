@@ -175,6 +175,8 @@ def test_runs_join_where_the_first_ends_even_if_scrubbing_removed_its_last_volum
     assert record.seams == [20]
     for run in lengths:
         assert f"<h2>Registration of BOLD to T1w, {run}</h2>" in page
+        assert f'alt="mean BOLD image in T1w space of sub-COIMDD001, {run}, with' in page
+        assert f"<figcaption>The mean BOLD image in T1w space of {run}; outlines" in page
 
 
 def test_the_seams_of_runs_are_marked_where_a_run_follows_another(rng, moved):

@@ -148,7 +148,8 @@ def label_lines(findings: Findings) -> Iterator[str]:
                     "only: this site alone cannot show a difference."
                 )
     if len(few) > MOST_NAMED:
-        yield f"The same holds for {len(few) - MOST_NAMED} more sites."
+        more = len(few) - MOST_NAMED
+        yield f"The same holds for {more} more {'site' if more == 1 else 'sites'}."
     yield from strata_without_values(included, columns)
 
 

@@ -85,7 +85,8 @@ def connection_table(
     caption = f"All connections of any network (n = {len(edges)}); click one for details"
     filters = (*ends, "found", "direction on the other scale")
     file = "results/evidence/connections.tsv"
-    return PageTable("edges", caption, columns, rows, True, filters, file)
+    note = ", with a row for each group that has the connection"
+    return PageTable("edges", caption, columns, rows, True, filters, file, note)
 
 
 def direction_flag(record: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ def balance_lines(balance: pd.DataFrame, groups: tuple[str, str]) -> Iterator[st
             for row in own[own["site"] != ALL_SITES].to_dict("records")
         ]
         if len(parts) > MOST_NAMED:
-            parts = [first_of(parts) + " sites"]
+            parts = [first_of(parts) + (" site" if len(parts) == MOST_NAMED + 1 else " sites")]
         for stage, words in ((INCLUDED, "over all sites"), (DISCOVERY, "in the discovery set")):
             everywhere = rows[
                 (rows["variable"] == variable) & (rows["subjects"] == stage)

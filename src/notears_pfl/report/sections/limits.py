@@ -21,7 +21,8 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         "Directions depend on scaling",
         f"This study used {scale[findings.config['network']['scale']]}. With the other scaling, "
         f"{same} of the {common} connections found with both, over all networks, have the same "
-        "direction. The table above says how many connections are found on the other scale at all.",
+        "direction. The last table under Networks says how many connections are found on the other "
+        "scale at all.",
     )
     yield (
         "Dependence is not causation",

@@ -21,11 +21,15 @@ function loadPart(name, place) {
     wanted.set(key, new Promise((resolve, reject) => {
       const file = `tables/${key}.js`;
       const script = element("script", "", { src: file });
-      script.addEventListener("load", () => resolve(received.get(key)));
-      script.addEventListener("error", () => {
+      const fail = (problem) => {
         wanted.delete(key);
-        reject(new Error(`${file} is missing. Copy the whole folder of the report.`));
+        reject(new Error(`${file} ${problem}`));
+      };
+      script.addEventListener("load", () => {
+        if (received.has(key)) resolve(received.get(key));
+        else fail("is incomplete. Copy the whole folder of the report again.");
       });
+      script.addEventListener("error", () => fail("is missing. Copy the whole folder of the report."));
       document.head.append(script);
     }));
   }
@@ -43,12 +47,17 @@ function plain(markup) {
   return plainTexts.get(markup);
 }
 
+const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
 // A cell is its markup, or an array of this, the value that it is sorted by, and whether flagged.
+const markupOf = (cell) => (Array.isArray(cell) ? cell[0] : cell);
 const MARK = '<span class="mark" role="img" title="flagged" aria-label="flagged">&nbsp;⚑</span>';
 function renderCell(cell, type) {
   const [markup, order, flagged] = Array.isArray(cell) ? cell : [cell, null, false];
   if (type === "display") return flagged ? markup + MARK : markup;
-  return type === "filter" || order === null ? plain(markup) : order;
+  // DataTables reads the text that it searches as markup.
+  if (type === "filter") return escaped(plain(markup));
+  return order === null ? plain(markup) : order;
 }
 
 async function rowsApart(table) {
@@ -65,7 +74,7 @@ async function rowsApart(table) {
 
 // Texts of a column: of all its cells in the page, or of the rows that were loaded.
 function columnTexts(table, column) {
-  if (table.table().node().dataset.parts) return column.data().toArray().map((cell) => renderCell(cell, "filter").trim());
+  if (table.table().node().dataset.parts) return column.data().toArray().map((cell) => plain(markupOf(cell)).trim());
   return column.nodes().toArray().map((cell) => cell.firstChild.textContent.trim());
 }
 
@@ -208,8 +217,13 @@ function edgeFlags(edge) {
   return list;
 }
 
+function openDialog(title, ...content) {
+  byId("edge-title").textContent = title;
+  byId("edge-body").replaceChildren(...content);
+  byId("edge-dialog").showModal();
+}
+
 function showEdge(edge, study) {
-  byId("edge-title").textContent = `${edge.from} → ${edge.to}`;
   const table = element("table", "", { class: "data" });
   const head = element("tr");
   const titles = ["group", "site", "weight", "on the other scale", ...(study.phantom ? ["truth"] : [])];
@@ -217,8 +231,8 @@ function showEdge(edge, study) {
   const top = element("thead");
   top.append(head);
   table.append(element("caption", "Weight at each site"), top, edgeRows(edge, study));
-  byId("edge-body").replaceChildren(element("p", `From ${edge.regions[0]} to ${edge.regions[1]}.`), edgeFlags(edge), table);
-  byId("edge-dialog").showModal();
+  const ends = element("p", `From ${edge.regions[0]} to ${edge.regions[1]}.`);
+  openDialog(`${edge.from} → ${edge.to}`, ends, edgeFlags(edge), table);
 }
 
 function openConnections() {
@@ -230,9 +244,13 @@ function openConnections() {
     const part = await loadPart("connections", Math.floor(place / study.per_part));
     return part[place % study.per_part];
   };
-  byId("table-edges").addEventListener("click", async (event) => {
+  byId("table-edges").addEventListener("click", (event) => {
     const button = event.target.closest("tbody tr")?.querySelector("[data-record]");
-    if (button) showEdge(await edgeAt(Number(button.dataset.record)), study);
+    if (!button) return;
+    edgeAt(Number(button.dataset.record)).then(
+      (edge) => showEdge(edge, study),
+      (problem) => openDialog(button.textContent, element("p", problem.message)),
+    );
   });
   byId("edge-close").addEventListener("click", () => byId("edge-dialog").close());
 }

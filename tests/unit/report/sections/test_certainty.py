@@ -69,6 +69,12 @@ def test_of_many_such_sites_the_first_are_named_and_the_others_counted():
     assert lines[12] == "The same holds for 8 more sites."
 
 
+def test_a_single_further_site_is_one_site():
+    study = toy_findings(n_per_cell=1, sites=tuple(f"S{number:02d}" for number in range(13)))
+
+    assert "The same holds for 1 more site." in label_lines(study)
+
+
 def test_subjects_without_a_stratum_are_named(findings):
     cohort = findings.cohort.copy()
     cohort.loc[2, "sex"] = None

@@ -1,7 +1,11 @@
 """The table of connections lists each once, with its sites, direction, motion and stability."""
 
+import re
+from dataclasses import replace
+
 import pandas as pd
 
+from notears_pfl.report.page import render
 from notears_pfl.report.sections.connection_table import direction_flag, edge_records
 from notears_pfl.report.sections.site_networks import networks_section
 
@@ -57,3 +61,17 @@ def test_a_connection_that_follows_motion_is_marked(findings, pictures):
 
     place = [column.title for column in table.columns].index("motion r")
     assert [row[place].text for row in table.rows if row[place].flagged] == ["+0.61"]
+
+
+def test_a_long_table_says_which_file_has_all_and_in_what_its_rows_differ(findings, pictures):
+    content = dict(networks_section(findings, pictures).content)
+    table = content["edge_table"]
+    content["edge_table"] = replace(table, rows=[*table.rows] * 40)
+
+    page = re.sub("<.*?>", "", render("sections/networks.html", content=content))
+
+    assert (
+        "1,080 rows; without scripts and in print only the first ones are shown. "
+        "results/evidence/connections.tsv has all, with a row for each group that has the "
+        "connection."
+    ) in page

@@ -47,9 +47,10 @@ def test_a_difference_is_named_with_its_covariate_size_site_and_subjects(finding
     ]
 
 
-def test_of_many_sites_the_first_are_named_and_the_others_counted(alike):
+@pytest.mark.parametrize(("n_sites", "others"), [(30, "21 more sites"), (10, "1 more site")])
+def test_of_many_sites_the_first_are_named_and_the_others_counted(alike, n_sites, others):
     one = alike[(alike["site"] == "KUT") & (alike["subjects"] == "included")]
-    sites = [one.assign(site=f"S{number:02d}") for number in range(30)]
+    sites = [one.assign(site=f"S{number:02d}") for number in range(n_sites)]
     table = pd.concat([alike, *sites], ignore_index=True)
     table = with_difference(table, 0.41, **MOTION)
 
@@ -57,7 +58,7 @@ def test_of_many_sites_the_first_are_named_and_the_others_counted(alike):
 
     assert "+0.41 SD at S08" in line
     assert "S09" not in line
-    assert " and 21 more sites, +0.41 SD over all sites" in line
+    assert f" and {others}, +0.41 SD over all sites" in line
 
 
 def test_the_warning_stands_in_evidence_and_at_a_glance(findings, alike):

@@ -1,6 +1,10 @@
 """The limits are those of this study."""
 
+import re
+
+from notears_pfl.report.page import render
 from notears_pfl.report.sections.limits import limits_section
+from notears_pfl.report.sections.site_networks import networks_section
 
 from ..toy import AAL, toy_findings
 
@@ -14,6 +18,16 @@ def test_limits_say_what_holds_for_this_study(findings):
     assert "A phantom" not in series
     assert "Preprocessing was done elsewhere" in series
     assert "permutation" in series["Draws overlap"]
+
+
+def test_the_table_that_a_limit_points_to_is_the_last_under_networks(findings, pictures):
+    told = dict(limits_section(findings, compared=True).content["limits"])
+    networks = networks_section(findings, pictures)
+
+    page = render("sections/networks.html", content=networks.content)
+
+    assert "The last table under Networks" in told["Directions depend on scaling"]
+    assert re.findall('<table id="(.*?)"', page)[-1] == "table-scale_audit"
 
 
 def test_gaps_of_scrubbing_are_a_limit_only_where_volumes_were_censored(findings):
