@@ -6,6 +6,7 @@ from notears_pfl.io.batches import ListedFiles
 from notears_pfl.io.networks import read_discovery_series, read_networks
 from notears_pfl.io.rulelog import rule_log
 from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.lazy import Lazy
 
 with rule_log(snakemake.log[0]):
     params, inputs = snakemake.params, snakemake.input
@@ -14,10 +15,9 @@ with rule_log(snakemake.log[0]):
     series = {
         group: read_discovery_series(cohort, group, paths, params.rois) for group in params.groups
     }
-    samples = {
-        (group, site): site_samples(series[group][site], params.scale).x
-        for group, site in params.group_sites
-    }
+    samples = Lazy(
+        params.group_sites, lambda of: site_samples(series[of[0]][of[1]], params.scale).x
+    )
     networks, other = (
         read_networks(p, params.group_sites) for p in (inputs.networks, inputs.other)
     )

@@ -9,6 +9,7 @@ import pandas as pd
 
 from notears_pfl.autocorrelation import effective_sample_size
 from notears_pfl.errors import CohortError
+from notears_pfl.lazy import Lazy
 from notears_pfl.runs import run_parts
 
 Scale = Literal["subject", "roi"]
@@ -85,12 +86,14 @@ def run_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> list[np.ndar
     return [samples.x[samples.runs == run] for run in np.unique(samples.runs)]
 
 
-def scaled_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> dict[str, pd.DataFrame]:
+def scaled_series(series: Mapping[str, pd.DataFrame], scale: Scale) -> Mapping[str, pd.DataFrame]:
     """Series of every subject, each run centred and scaled as by ``site_samples``."""
-    return {
-        name: pd.DataFrame(site_samples({name: table}, scale).x, columns=table.columns)
-        for name, table in series.items()
-    }
+
+    def scaled(name: str) -> pd.DataFrame:
+        table = series[name]
+        return pd.DataFrame(site_samples({name: table}, scale).x, columns=table.columns)
+
+    return Lazy(series, scaled)
 
 
 def _refuse_constant(subject: str, rois: pd.Index, sd: np.ndarray) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 from notears_pfl.errors import TableError
 from notears_pfl.io.sidecars import read_sidecar, write_json
 from notears_pfl.io.tables import read_relmat, read_table, write_table
+from notears_pfl.lazy import Lazy
 from notears_pfl.runs import RUN, by_run
 from notears_pfl.version import __version__
 
@@ -25,8 +26,8 @@ NETWORK_NAME = re.compile(r"group-(?P<group>[A-Za-z0-9]+)_site-(?P<site>[A-Za-z0
 
 def read_discovery_series(
     cohort: pd.DataFrame, group: str | None, paths: Mapping[str, str], rois: Sequence[str]
-) -> dict[str, dict[str, pd.DataFrame]]:
-    """Read the series of discovery subjects, of a group or all: by site, then by subject.
+) -> dict[str, Mapping[str, pd.DataFrame]]:
+    """Read series of discovery subjects, of a group or all, when asked for: by site, then subject.
 
     Parameters
     ----------
@@ -58,12 +59,12 @@ def check_cohort(cohort: pd.DataFrame, name: str) -> None:
 
 def read_subjects(
     names: Iterable[str], paths: Mapping[str, str], rois: Sequence[str]
-) -> dict[str, pd.DataFrame]:
-    """Read the series of these subjects, the columns ``rois`` of the table of each.
+) -> Mapping[str, pd.DataFrame]:
+    """Read the series of these subjects when asked for: columns ``rois`` of the table of each.
 
     If a subject has several runs, the run of every volume is in the index.
     """
-    return {name: _columns(paths[name], rois) for name in names}
+    return Lazy(names, lambda name: _columns(paths[name], rois))
 
 
 def _columns(path: str, rois: Sequence[str]) -> pd.DataFrame:
