@@ -1,6 +1,6 @@
 """What can be said of a study of ROI series before any series is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,7 +10,6 @@ from notears_pfl.errors import SignalError, TableError
 from notears_pfl.io.series_files import (
     RunTables,
     archive_outlines,
-    require_numbers,
     series_outline,
 )
 from notears_pfl.study.derived_series import usable_series
@@ -33,11 +32,12 @@ def series_problems(
         All regions of the ROI table, and those that are selected.
     """
     outlines: dict[str, Any] = {}
+    wanted = {name for names in study.names.values() for name in names}
     problems: dict[str, list[str]] = {}
     for who, runs in study.runs.items():
         for path in (run["series"] for run in runs if run["series"] in study.files):
             try:
-                found = _outline_of(path, study.names[who], outlines)
+                found = _outline_of(path, study.names[who], wanted, outlines)
                 if found is None:
                     problems.setdefault(who, []).append(f"has no array in {path}")
                     continue
@@ -49,15 +49,22 @@ def series_problems(
     return problems
 
 
-def _outline_of(path: str, names: Sequence[str], outlines: dict[str, Any]) -> Any:
-    """Outline of a participant's series; those of an archive are read once, into ``outlines``."""
+def _outline_of(
+    path: str, names: Sequence[str], wanted: Container[str], outlines: dict[str, Any]
+) -> Any:
+    """Outline of a participant's series, or None without an array in an archive of all.
+
+    From an archive, all that are ``wanted`` are read at once, into ``outlines``.
+    """
     if not path.endswith(".npz"):
         return series_outline(path)
     if path not in outlines:
-        outlines[path] = archive_outlines(path)
+        outlines[path] = archive_outlines(path, wanted)
     arrays = outlines[path]
     own = next((arrays[name] for name in names if name in arrays), None)
-    return None if own is None else require_numbers(own, path)
+    if isinstance(own, TableError):
+        raise own
+    return own
 
 
 def unknown_groups(participants: pd.DataFrame, groups: Sequence[str], table: str) -> str:
