@@ -106,10 +106,11 @@ def read_run(
     )
 
 
-def check_archive(path: str | Path) -> None:
-    """Refuse an archive of all subjects that is damaged."""
+def archive_names(path: str | Path) -> list[str]:
+    """Names of the arrays in an archive of all subjects; one that is damaged is refused."""
     with _readable(path), np.load(path) as archive:
-        _ = archive.files
+        names: list[str] = archive.files
+        return names
 
 
 def archive_outlines(

@@ -13,7 +13,7 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError, SignalError
 from notears_pfl.io.bids_tree import BidsTree
-from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
+from notears_pfl.io.series_files import PLACEHOLDER, archive_names, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.names import abbreviation
@@ -43,6 +43,8 @@ from notears_pfl.study.participants import (
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
 OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
+# Stands in ``source.series`` for the cells of a column, which may have any name.
+NAME_IN_BRACES = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     """Participants table and its name; without one, the subjects that have a file."""
     if "participants" in source:
         path = source["participants"]
-        filled = re.findall(r"\{(\w+)\}", source.get("series", ""))
+        filled = NAME_IN_BRACES.findall(source.get("series", ""))
         return read_table(path, text=[*text_columns(source), *filled]), path
     pattern = source["series"]
     before, _, after = Path(pattern).name.partition(PLACEHOLDER)
@@ -238,7 +240,7 @@ def _with_parts_of_id(
 def _filled(pattern: str, row: pd.Series) -> str:
     """Pattern of a subject's series, in which names in braces stand for the cells of its row."""
     path = pattern
-    for name in re.findall(r"\{(\w+)\}", pattern.replace(PLACEHOLDER, "")):
+    for name in NAME_IN_BRACES.findall(pattern.replace(PLACEHOLDER, "")):
         if name not in row:
             msg = (
                 f"source.series contains {{{name}}}, but the participants table has no such "
@@ -262,7 +264,8 @@ def _check_shared_file(path: str) -> None:
             f"Give such a file, or put {PLACEHOLDER} into source.series."
         )
         raise CohortError(msg)
-    check_archive(path)
+    # A damaged one is refused.
+    archive_names(path)
 
 
 def labelled_series(
