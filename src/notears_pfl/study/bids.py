@@ -31,6 +31,7 @@ from notears_pfl.study.scans import (
     unequal_repetition_times,
     usable_scans,
 )
+from notears_pfl.wording import counted
 
 # Placeholder for the site in the path of a participants table.
 PLACEHOLDER = "{site}"
@@ -118,7 +119,11 @@ def _unequal_times(
 def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:
     """Name the runs of enrolled subjects that cannot be used."""
     lines = [f"  {who} {run}: {why}" for who in enrolled for run, why in lost.get(who, {}).items()]
-    head = f"{len(lines)} runs cannot be used; their subjects are used without them."
+    head = counted(
+        len(lines),
+        "run cannot be used; its subject is used without it.",
+        "runs cannot be used; their subjects are used without them.",
+    )
     return ["\n".join([head, *lines])] if lines else []
 
 
@@ -326,8 +331,8 @@ def _refuse_repeated_subjects(participants: pd.DataFrame) -> None:
             f"  {who}: {', '.join(datasets)}" for who, datasets in twice.groupby(names)["dataset"]
         ]
         msg = (
-            f"{len(where)} subjects are in more than one dataset. If these are different people, "
-            "set source.prefix_site to true; if not, remove one copy or correct its site.\n"
-            + "\n".join(where)
+            f"{counted(len(where), 'subject is', 'subjects are')} in more than one dataset. If "
+            "these are different people, set source.prefix_site to true; if not, remove one copy "
+            "or correct its site.\n" + "\n".join(where)
         )
         raise CohortError(msg)

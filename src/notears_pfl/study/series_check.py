@@ -15,6 +15,7 @@ from notears_pfl.io.series_files import (
 from notears_pfl.study.derived_series import usable_series
 from notears_pfl.study.enrolment import OTHER
 from notears_pfl.study.timeseries import SeriesStudy, labelled_series, require_regions
+from notears_pfl.wording import counted
 
 
 def series_problems(
@@ -81,7 +82,7 @@ def unknown_groups(participants: pd.DataFrame, groups: Sequence[str], table: str
     for value, count in unknown.items():
         near = get_close_matches(str(value).casefold(), folded)
         like = f" (did you mean {folded[near[0]]}?)" if near else ""
-        lines.append(f"  {value!r}: {count} subject{'s' * (count > 1)}{like}")
+        lines.append(f"  {value!r}: {counted(count, 'subject', 'subjects')}{like}")
     lines.append(
         "Correct the table or groups, or say in source.group_values what a value stands for "
         f"('{OTHER}' if it is not part of the study)."

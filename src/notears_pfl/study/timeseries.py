@@ -40,6 +40,7 @@ from notears_pfl.study.participants import (
     standard_participants,
     text_columns,
 )
+from notears_pfl.wording import counted
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
 OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
@@ -323,9 +324,12 @@ def require_regions(series: pd.DataFrame, selected: Sequence[str]) -> None:
     """Reject series without a column for every selected region."""
     missing = [roi for roi in selected if roi not in series]
     if missing:
+        found = counted(
+            len(missing), "selected region has no column", "selected regions have no column"
+        )
         msg = (
-            f"{len(missing)} selected regions have no column ({_listed(missing)}). Name the "
-            "columns by the abbreviations in the ROI table, or deselect the regions."
+            f"{found} ({_listed(missing)}). Name the columns by the abbreviations in the "
+            "ROI table, or deselect the regions."
         )
         raise SignalError(msg)
 
@@ -344,27 +348,29 @@ def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFram
         cells = series[text[0]]
         words = cells[pd.to_numeric(cells, errors="coerce").isna() & cells.notna()]
         word = next(iter(words), cells.iloc[0])
-        msg = (
-            f"{len(text)} selected regions contain text instead of numbers ({_listed(text)}; "
-            f"{word!r} in {text[0]}). Repair or exclude the subject."
+        found = counted(
+            len(text),
+            "selected region contains text instead of numbers",
+            "selected regions contain text instead of numbers",
         )
+        msg = f"{found} ({_listed(text)}; {word!r} in {text[0]}). Repair or exclude the subject."
         raise SignalError(msg)
     values = series[list(selected)].to_numpy(dtype=float)
     bad = [
         roi for roi, column in zip(selected, values.T, strict=True) if not np.isfinite(column).all()
     ]
     if bad:
-        msg = (
-            f"{len(bad)} selected regions contain missing or infinite values ({_listed(bad)}). "
-            "Repair or exclude the subject."
+        found = counted(
+            len(bad),
+            "selected region contains missing or infinite values",
+            "selected regions contain missing or infinite values",
         )
+        msg = f"{found} ({_listed(bad)}). Repair or exclude the subject."
         raise SignalError(msg)
     flat = [roi for roi, sd in zip(selected, np.ptp(values, axis=0), strict=True) if sd == 0]
     if flat:
-        msg = (
-            f"{len(flat)} selected regions are constant ({_listed(flat)}). Exclude the subject, or "
-            "deselect the regions."
-        )
+        found = counted(len(flat), "selected region is constant", "selected regions are constant")
+        msg = f"{found} ({_listed(flat)}). Exclude the subject, or deselect the regions."
         raise SignalError(msg)
     return series
 

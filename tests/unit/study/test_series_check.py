@@ -60,7 +60,7 @@ def test_columns_of_tables_and_matrices_are_looked_at(study_of):
     problems = series_problems(study, source, ROIS, SELECTED)
 
     assert list(problems) == ["sub-2"]
-    assert "1 selected regions have no column (D)" in problems["sub-2"][0]
+    assert "1 selected region has no column (D)" in problems["sub-2"][0]
 
 
 def test_an_outline_needs_the_header_alone(rng, tmp_path):

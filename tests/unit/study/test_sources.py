@@ -187,9 +187,7 @@ def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset
 
     assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
     assert len(enrolment.scans) == 8
-    assert any(
-        "1 subjects are excluded: the group is not part" in line for line in enrolment.notices
-    )
+    assert any("1 subject is excluded: the group is not part" in line for line in enrolment.notices)
 
 
 def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
@@ -379,7 +377,8 @@ def test_a_run_with_another_repetition_time_is_left_out_and_its_subject_is_not(
     (why,) = enrolment.lost["sub-HUHdepr1"].items()
     assert why[0] == "task-rest_run-1"
     assert "RepetitionTime is 2 s, but at site HUH most have 2.5 s" in why[1]
-    assert any("  sub-HUHdepr1 task-rest_run-1: Repetition" in line for line in enrolment.notices)
+    (notice,) = [line for line in enrolment.notices if "  sub-HUHdepr1 task-rest_run-1: R" in line]
+    assert notice.startswith("1 run cannot be used; its subject is used without it.\n")
 
 
 def test_a_run_with_another_repetition_time_stops_a_study_that_excludes_nothing(
