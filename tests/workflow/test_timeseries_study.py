@@ -130,7 +130,7 @@ def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_stu
     series_study.run("results/cohort/participants.tsv")
 
     reasons = table("cohort/participants.tsv").set_index("participant_id")["exclusion"]
-    assert "1 selected regions are constant (SFGdor.R)" in reasons["sub-PITTASD0"]
+    assert "1 selected region is constant (SFGdor.R)" in reasons["sub-PITTASD0"]
     assert "unnamed series have shape (116, 100)" in reasons["sub-PITTTC0"]
     assert "missing or infinite values" in reasons["sub-YALEASD0"]
     assert reasons.notna().sum() == 4

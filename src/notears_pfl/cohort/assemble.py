@@ -10,6 +10,7 @@ from notears_pfl.cohort.exclusion import Limits, exclusion_reasons
 from notears_pfl.cohort.matching import NO_MATCHING, Matching, match_subjects
 from notears_pfl.cohort.split import split_subjects
 from notears_pfl.errors import CohortError
+from notears_pfl.wording import counted
 
 # Whether a step converged (keys of the report and columns of the table). A step that did not
 # converge often still has a good result, so this excludes no one.
@@ -98,8 +99,8 @@ def _figures_from_table(participants: pd.DataFrame, column: str, wanted: pd.Seri
         who = participants["participant_id"][text.index[0]]
         msg = (
             f"The participants table: column {column} is read as a quality figure and must hold "
-            f"numbers; {len(text)} subjects have text ({text.iloc[0]!r} of {who}). Correct it, or "
-            "rename the column."
+            f"numbers; {counted(len(text), 'subject has', 'subjects have')} text "
+            f"({text.iloc[0]!r} of {who}). Correct it, or rename the column."
         )
         raise CohortError(msg)
     return numbers

@@ -16,6 +16,7 @@ from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.study.derived_series import PROGRAMS
 from notears_pfl.study.enrolment import OTHER
+from notears_pfl.wording import counted
 
 KINDS = {
     "bids": "raw BIDS", "fmriprep": "fMRIPrep output", "srpbs": "the SRPBS release",
@@ -63,7 +64,8 @@ def copy_defaults(folder: Path) -> None:
 def findings(found: Survey) -> list[str]:
     """Say what a folder holds."""
     what = f"series of {PROGRAMS[found.layout]}" if found.layout else KINDS[found.kind]
-    lines = [f"{found.folder}: {what}, table of {len(found.table)} subjects"]
+    subjects = counted(len(found.table), "subject", "subjects")
+    lines = [f"{found.folder}: {what}, table of {subjects}"]
     if len(found.datasets) < 2 or not found.has_own_tables:
         lines.append(f"  table: {found.participants}")
     if found.id_column != ID:
@@ -123,7 +125,7 @@ def settings_text(found: Survey) -> str:
     if found.n_untimed and found.kind == "bids":
         lines += [
             "preproc:",
-            f"  # {found.n_untimed} runs have no SliceTiming in their sidecars.",
+            f"  # {counted(found.n_untimed, 'run has', 'runs have')} no SliceTiming in a sidecar.",
             "  slice_timing: false",
         ]
     if found.kind == "fmriprep":

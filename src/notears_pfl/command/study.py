@@ -26,6 +26,7 @@ from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.plan import Plan, plan_study
 from notears_pfl.study.series_check import series_problems, unknown_groups
 from notears_pfl.study.sources import RoiSeries
+from notears_pfl.wording import counted
 
 SERIES_ADVICE = (
     "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
@@ -72,7 +73,8 @@ def described(plan: Plan) -> list[str]:
     # Without a site with both groups, all are preprocessed.
     used = plan.sites or plan.processed_sites
     sites = "one site" if len(used) == 1 else f"{len(used)} sites"
-    lines = [f"{len(people)} subjects at {sites} (source.kind: {plan.kind}):"]
+    subjects = counted(len(people), "subject", "subjects")
+    lines = [f"{subjects} at {sites} (source.kind: {plan.kind}):"]
     for site in plan.processed_sites:
         here = people["group"][people["site"] == site]
         counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)

@@ -7,27 +7,31 @@ written from a survey.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from notears_pfl.errors import DatasetError, PflError
+from notears_pfl.errors import DatasetError, PflError, TableError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
-from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS
+from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS, archive_names
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.srpbs import PARTICIPANTS, PROTOCOLS
 
 SERIES, ARCHIVE, ID = tuple(FORMS), ".npz", "participant_id"
+# Series without a line of names.
+PLAIN = (".1D", ".txt")
 DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
 # Columns by the names that studies give them, and values that name controls.
 SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
 GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
 ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id$")
+NUMBER = re.compile(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf)")
 CONTROLS = re.compile(r"(?i)^(0|hc|hv|nc|tc|td|tdc|cn|ctl|ctrl|con|controls?|healthy.*|normal.*)$")
+# A single file may have a number, such as an age, in its name by chance.
+FEWEST_FILES = 2
 # A column of more values, in a small table, holds ages or names.
 MOST_VALUES = 12
 
@@ -236,26 +240,73 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
     tables = [participants] if participants else [file for file in files if _has_subjects(file)]
+    archives, damaged = _archives(files)
+    unreadable: list[TableError] = []
     for table in tables:
-        content = read_table(table)
-        content = read_table(table, text=content.columns)
+        try:
+            content = read_table(table)
+            content = read_table(table, text=content.columns)
+        except TableError as error:
+            unreadable.append(error)
+            continue
         others = [file for file in files if file != table]
-        for column in [ID] if ID in content else map(str, content.columns):
-            # Subjects without a file may share a word for that, as no_filename in ABIDE's table.
-            names = content[column].dropna()
-            pattern = _pattern(names[~names.duplicated(keep=False)], folder, others)
-            if pattern:
-                ids = _ids_beside(content, column)
-                series = pattern.replace(PLACEHOLDER, f"{{{column}}}") if ids != column else pattern
-                return Survey(folder, "timeseries", {}, table, id_column=ids, series=series)
-    if participants and files:
+        column, pattern = _named_series(content, folder, others, archives)
+        if pattern:
+            ids = _ids_beside(content, column)
+            series = pattern.replace(PLACEHOLDER, f"{{{column}}}") if ids != column else pattern
+            return Survey(folder, "timeseries", {}, table, id_column=ids, series=series)
+    series_files = (
+        file for file in files
+        if file != participants and not _has_subjects(file) and not _is_prose(file)
+    )  # fmt: skip
+    example = next(series_files, None)
+    if damaged:
+        raise damaged[0]
+    # Without series, a table may be about anything, unless the user has named it.
+    if unreadable and len(unreadable) == len(tables) and (participants or example):
+        raise unreadable[0]
+    if participants and example:
         msg = (
             f"{participants}: no column has the names of the series in {folder}, such as "
-            f"{files[0].name}; its columns are {', '.join(map(str, content))}. Add a column with "
+            f"{example.name}; its columns are {', '.join(map(str, content))}. Add a column with "
             "the name that each subject's file, or array, has."
         )
         raise DatasetError(msg)
     return None
+
+
+def _archives(files: Sequence[Path]) -> tuple[dict[str, list[str]], list[TableError]]:
+    """Names of the arrays in every archive, and what is wrong with those that are damaged."""
+    names, damaged = {}, []
+    for file in (file for file in files if file.suffix == ARCHIVE):
+        try:
+            names[str(file)] = archive_names(file)
+        except TableError as error:
+            damaged.append(error)
+    return names, damaged
+
+
+def _named_series(
+    table: pd.DataFrame,
+    folder: Path,
+    files: Sequence[Path],
+    archives: Mapping[str, Collection[str]],
+) -> tuple[str, str]:
+    """Column with the names of most subjects' series, and their pattern; empty without any.
+
+    Of columns with as many, the one with the longest names counts: a number of the subject may
+    also be that of a run.
+    """
+    best, column, pattern = (FEWEST_FILES, 0.0), "", ""
+    for name in [ID] if ID in table else map(str, table.columns):
+        # Subjects without a file may share a word for that, as no_filename in ABIDE's table.
+        ids = table[name].dropna()
+        ids = ids[~ids.duplicated(keep=False)]
+        for found, count in _patterns(ids, folder, files, archives).items():
+            if (count, ids.str.len().mean()) > best:
+                best = (count, ids.str.len().mean())
+                column, pattern = name, found
+    return column, pattern
 
 
 def _ids_beside(table: pd.DataFrame, column: str) -> str:
@@ -281,11 +332,27 @@ def _first_line(path: str | Path, separator: str) -> list[str]:
         return [cell.strip("\"'") for cell in file.readline().strip().split(separator)]
 
 
-def _pattern(ids: pd.Series, folder: Path, files: Sequence[Path]) -> str | None:
-    """Find ``source.series``: the pattern of paths that most ids fit, or an archive with them."""
+def _is_prose(path: Path) -> bool:
+    """Whether a text file begins with words, as README.txt does, and not with numbers."""
+    if path.suffix not in PLAIN or not path.is_file():
+        return False
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        cells = next(filter(None, (line.partition("#")[0].split() for line in file)), [])
+    return not all(map(NUMBER.fullmatch, cells))
+
+
+def _patterns(
+    ids: pd.Series,
+    folder: Path,
+    files: Sequence[Path],
+    archives: Mapping[str, Collection[str]],
+) -> dict[str, int]:
+    """Count the ids that fit each possible ``source.series``: a pattern of paths, or an archive."""
     spelled = {name: own for own in ids for name in _spellings(own)}
+    if not spelled:
+        return {}
     any_name = _anywhere(spelled)
-    patterns: Counter[str] = Counter()
+    fit: dict[str, set[str]] = {}
     for file in (file for file in files if file.suffix != ARCHIVE):
         path = file.relative_to(folder)
         found = any_name.search(path.name)
@@ -293,15 +360,10 @@ def _pattern(ids: pd.Series, folder: Path, files: Sequence[Path]) -> str | None:
         whole = next((part for part in path.parts if part in spelled), None)
         if found or whole:
             own = spelled[found[0] if found else str(whole)]
-            patterns[str(folder / _with_placeholder(path, own))] += 1
-    if patterns:
-        return patterns.most_common(1)[0][0]
-    for file in files:
-        if file.suffix == ARCHIVE:
-            with np.load(file) as archive:
-                if spelled.keys() & {*archive.files}:
-                    return str(file)
-    return None
+            fit.setdefault(str(folder / _with_placeholder(path, own)), set()).add(own)
+    for archive, names in archives.items():
+        fit[archive] = {spelled[name] for name in names if name in spelled}
+    return {pattern: len(owners) for pattern, owners in fit.items()}
 
 
 def _with_placeholder(path: Path, own: str) -> Path:

@@ -1,7 +1,6 @@
 """Read ROI series in the forms that studies share them."""
 
 import contextlib
-import csv
 import errno
 import io
 import os
@@ -9,7 +8,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +19,7 @@ import pandas as pd
 from notears_pfl.errors import MachineError, TableError
 from notears_pfl.io.machine import blaming_the_machine, machine_cause
 from notears_pfl.io.sidecars import read_metadata
-from notears_pfl.io.tables import read_columns, read_table
+from notears_pfl.io.tables import read_columns, read_names, read_table
 from notears_pfl.io.text import UnreadableError, read_text
 
 # Stands for the subject in a pattern of file names.
@@ -81,11 +80,7 @@ def read_series(
                 return require_numbers(_from_archive(path, names), path)
             case ".mat":
                 return require_numbers(_only_matrix(path), path)
-    known = ", ".join(FORMS)
-    msg = (
-        f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use {known}."
-    )
-    raise TableError(msg)
+    raise TableError(_unknown_ending(path))
 
 
 @dataclass(frozen=True)
@@ -111,42 +106,61 @@ def read_run(
     )
 
 
-def check_archive(path: str | Path) -> None:
-    """Refuse an archive of all subjects that is damaged."""
+def archive_names(path: str | Path) -> list[str]:
+    """Names of the arrays in an archive of all subjects; one that is damaged is refused."""
     with _readable(path), np.load(path) as archive:
-        _ = archive.files
+        names: list[str] = archive.files
+        return names
 
 
-def archive_outlines(path: str | Path) -> dict[str, np.ndarray]:
-    """Arrays of an archive by name, in shape and type alone: their values are not read."""
+def archive_outlines(
+    path: str | Path, wanted: Container[str]
+) -> dict[str, np.ndarray | TableError]:
+    """Arrays of an archive that are wanted, by name, in shape and type alone, or what is wrong.
+
+    Their values are not read.
+    """
+    arrays: dict[str, np.ndarray | TableError] = {}
     with _readable(path), zipfile.ZipFile(path) as archive:
-        arrays = {}
         for member in archive.namelist():
-            with archive.open(member) as file:
-                arrays[member.removesuffix(".npy")] = _outline(file)
-        return arrays
+            name = member.removesuffix(".npy")
+            if name in wanted:
+                try:
+                    with _readable(path), archive.open(member) as file:
+                        arrays[name] = require_numbers(_outline(file), path)
+                except TableError as error:
+                    arrays[name] = error
+    return arrays
 
 
 def series_outline(path: str | Path) -> pd.DataFrame | np.ndarray:
-    """Series of one file as :func:`read_series` gives them, but for their values.
+    """Series of one file as :func:`read_series` gives them, as far as the file tells at once.
 
-    A frame has the names of the columns and no rows.
+    A frame has the names of the columns and no rows; of an array, the shape and the type count.
     """
     path = Path(path)
     with _readable(path):
         match path.suffix:
             case ".tsv" | ".csv":
-                with path.open(encoding="utf-8-sig") as file:
-                    names = next(csv.reader(file, delimiter=SEPARATORS[path.suffix]), [])
-                return pd.DataFrame(columns=names, dtype=float)
+                return read_names(path, SEPARATORS[path.suffix])
+            case ".1D" | ".txt":
+                lines = [line.partition("#")[0].split() for line in read_text(path).splitlines()]
+                rows = [cells for cells in lines if cells]
+                return np.broadcast_to(0.0, (len(rows), len(rows[0]) if rows else 0))
             case ".npy":
                 with path.open("rb") as file:
                     return require_numbers(_outline(file), path)
             case ".mat":
-                return np.broadcast_to(0.0, _shape_of_only_matrix(path))
-    lines = [line.partition("#")[0].split() for line in read_text(path).splitlines()]
-    rows = [cells for cells in lines if cells]
-    return np.broadcast_to(0.0, (len(rows), len(rows[0]) if rows else 0))
+                # The outlines in such a file do not tell complex numbers from real ones.
+                return require_numbers(_only_matrix(path), path)
+    raise TableError(_unknown_ending(path))
+
+
+def _unknown_ending(path: Path) -> str:
+    return (
+        f"{path}: series cannot be read from {path.suffix or 'a file without ending'}; use "
+        f"{', '.join(FORMS)}."
+    )
 
 
 def _outline(file: IO[bytes]) -> np.ndarray:
@@ -192,28 +206,14 @@ def _only_matrix(path: Path) -> np.ndarray:
     from scipy.io import loadmat
 
     found = {k: v for k, v in loadmat(path).items() if not k.startswith("__") and np.size(v) > 1}
-    matrix: np.ndarray = _only(found, path)
-    return matrix
-
-
-def _shape_of_only_matrix(path: Path) -> tuple[int, ...]:
-    """Shape of the matrix of a file of MATLAB that holds no other."""
-    from scipy.io import whosmat
-
-    shapes = {name: shape for name, shape, _ in whosmat(path) if np.prod(shape) > 1}
-    shape: tuple[int, ...] = _only(shapes, path)
-    return shape
-
-
-def _only(found: Mapping[str, Any], path: Path) -> Any:
-    """Refuse a file of MATLAB with more or less than one matrix."""
     if len(found) != 1:
         msg = (
             f"{path}: one matrix was needed, found {len(found)} ({', '.join(found) or 'none'}). "
             "Save the series alone."
         )
         raise TableError(msg)
-    return next(iter(found.values()))
+    matrix: np.ndarray = next(iter(found.values()))
+    return matrix
 
 
 def _from_archive(path: Path, names: Sequence[str]) -> np.ndarray:

@@ -13,7 +13,13 @@ import pandas as pd
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.atomic import whole_file
-from notears_pfl.io.text import MissingError, UnreadableError, read_text, shortened
+from notears_pfl.io.text import (
+    MissingError,
+    UnreadableError,
+    read_first_line,
+    read_text,
+    shortened,
+)
 
 # Columns that hold names: the subject 0051 is not number 51, and a site may be called NA.
 LABELS = (
@@ -78,6 +84,11 @@ def read_columns(path: str | Path, separator: str) -> pd.DataFrame:
     return _parsed(table_text(path, separator), path, separator, na_values=["n/a"])
 
 
+def read_names(path: str | Path, separator: str) -> pd.DataFrame:
+    """Read the names of columns as :func:`read_columns` does, and no rows."""
+    return _parsed(table_text(path, separator, read_first_line), path, separator, nrows=0)
+
+
 def read_confounds(path: str | Path, numbers: Sequence[str]) -> pd.DataFrame:
     """Read fMRIPrep's confounds; those of the columns ``numbers`` that it has must be numeric."""
     table = read_table(path)
@@ -128,12 +139,14 @@ def read_rows(path: str | Path) -> list[list[str]]:
     return _rows(_table_file(path, "\t"), path, "\t")
 
 
-def table_text(path: str | Path, separator: str = "\t") -> str:
+def table_text(
+    path: str | Path, separator: str = "\t", read: Callable[[str | Path], str] = read_text
+) -> str:
     """Text of a table with a line of different names, and as many cells in every line.
 
     The library that makes numbers of it would rename columns and fill up lines in silence.
     """
-    text = _table_file(path, separator)
+    text = _table_file(path, separator, read)
     names, *rows = [row for row in _rows(text, path, separator) if row] or [[]]
     if not names:
         raise TableError(_no_table(path, "it is empty", separator))
@@ -155,9 +168,11 @@ def table_text(path: str | Path, separator: str = "\t") -> str:
     return text
 
 
-def _table_file(path: str | Path, separator: str) -> str:
+def _table_file(
+    path: str | Path, separator: str, read: Callable[[str | Path], str] = read_text
+) -> str:
     try:
-        return read_text(path)
+        return read(path)
     except MissingError as error:
         msg = f"{path}: no such table. Create it, or correct its path in the configuration."
         raise TableError(msg) from error

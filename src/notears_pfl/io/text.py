@@ -4,6 +4,7 @@ import codecs
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from notears_pfl.io.machine import machine_error
@@ -26,13 +27,33 @@ def read_text(path: str | Path) -> str:
     Folders, pipes and devices are refused before they are opened: some of them never end. Where
     the machine fails, that is said instead.
     """
+    return _decoded(_bytes_of(path, Path.read_bytes))
+
+
+def read_first_line(path: str | Path) -> str:
+    """Read a file as :func:`read_text` does, but only to its first line that is not blank."""
+    return _decoded(_bytes_of(path, _to_first_line))
+
+
+def _to_first_line(path: Path) -> bytes:
+    data = b""
+    with path.open("rb") as file:
+        for line in file:
+            data += line
+            # A name in quotes may go on in the next line.
+            if data.removeprefix(codecs.BOM_UTF8).strip() and data.count(b'"') % 2 == 0:
+                break
+    return data
+
+
+def _bytes_of(path: str | Path, read: Callable[[Path], bytes]) -> bytes:
     try:
         kind = os.stat(path).st_mode
         if not stat.S_ISREG(kind):
             what = "a folder" if stat.S_ISDIR(kind) else "a pipe or a device"
             msg = f"it is {what}, not a file"
             raise UnreadableError(msg)
-        data = Path(path).read_bytes()
+        return read(Path(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise MissingError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
     except (OSError, ValueError, MemoryError) as error:
@@ -41,7 +62,6 @@ def read_text(path: str | Path) -> str:
         # Paths, too, can be none: a zero byte, or what stands for no character, is a ValueError.
         reason = error.strerror if isinstance(error, OSError) else "its path is not valid"
         raise UnreadableError(reason) from error
-    return _decoded(data)
 
 
 def _decoded(data: bytes) -> str:

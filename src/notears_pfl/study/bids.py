@@ -31,6 +31,7 @@ from notears_pfl.study.scans import (
     unequal_repetition_times,
     usable_scans,
 )
+from notears_pfl.wording import counted
 
 # Placeholder for the site in the path of a participants table.
 PLACEHOLDER = "{site}"
@@ -46,13 +47,14 @@ def enrol_datasets(
     lost: dict[str, Mapping[str, str]] = {}
     check_folders(_datasets(source).values())
     paths = _participants_tables(source)
-    unplaced, problems = _rows_without_dataset(source, groups)
+    own_tables = {path: own_table(path, source) for path in dict.fromkeys(paths.values())}
+    unplaced, problems = _rows_without_dataset(own_tables, source, groups)
     # The folder of a subject without a site may be in any dataset.
     without_site = set(unplaced["folder"][unplaced["site"] == UNKNOWN])
     for site, root in _datasets(source).items():
         tree, path = BidsTree(root), paths[str(root)]
-        table, row_problems = read_participants(
-            path, source, site, groups, _sites_sharing_table(source)
+        table, row_problems = participants_of(
+            own_tables[path], path, source, site, groups, _sites_sharing_table(source)
         )
         table, unlisted = _with_unlisted_subjects(table, tree, site, path, without_site)
         row_problems |= unlisted
@@ -82,16 +84,15 @@ def enrol_datasets(
             problems[who] += [f"{run}: {why}" if several else why for run, why in of_runs.items()]
     outside_study = participants["outside_study"]
     participants = participants.drop(columns=["folder", "dataset", "outside_study"])
-    named = list(dict.fromkeys(paths.values()))
     enrolment = enrol(
-        participants, scans, problems, groups, source["on_problem"], named, outside_study
+        participants, scans, problems, groups, source["on_problem"], list(own_tables), outside_study
     )
     numbers = {who: len(found) for who, found in enrolment.scans.items()}
     notices = [
         *enrolment.notices,
         *several_runs(numbers),
         *_lost_runs(lost, enrolment.scans),
-        *(line for path in named for line in renamings(_own_table(path, source), source, path)),
+        *_changed_names(own_tables, paths, source),
     ]
     return replace(enrolment, notices=notices, lost=lost)
 
@@ -118,24 +119,44 @@ def _unequal_times(
 def _lost_runs(lost: Mapping[str, Mapping[str, str]], enrolled: Collection[str]) -> list[str]:
     """Name the runs of enrolled subjects that cannot be used."""
     lines = [f"  {who} {run}: {why}" for who in enrolled for run, why in lost.get(who, {}).items()]
-    head = f"{len(lines)} runs cannot be used; their subjects are used without them."
+    head = counted(
+        len(lines),
+        "run cannot be used; its subject is used without it.",
+        "runs cannot be used; their subjects are used without them.",
+    )
     return ["\n".join([head, *lines])] if lines else []
 
 
-def read_participants(
+def _changed_names(
+    own_tables: Mapping[str, pd.DataFrame], paths: Mapping[str, str], source: Mapping[str, Any]
+) -> list[str]:
+    """Say which names of each table change; sites only where they are the table's."""
+    is_shared = bool(_sites_sharing_table(source))
+    sites = {paths[str(root)]: site for site, root in _datasets(source).items()}
+    return [
+        line
+        for path, table in own_tables.items()
+        for line in renamings(
+            table, source, path, "" if is_shared else sites[path], with_site=source["prefix_site"]
+        )
+    ]
+
+
+def participants_of(
+    own: pd.DataFrame,
     path: str,
     source: Mapping[str, Any],
     site: str,
     groups: tuple[str, str],
     sharing_sites: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, dict[int, list[str]]]:
-    """Read a participants table; also return the problems of its rows.
+    """Participants of a dataset by their table, which is left as it is; also problems of its rows.
 
-    From a table that the datasets of ``sharing_sites`` have in common, only the rows of ``site``
-    are read; if ``site`` is empty, only the rows of sites without a dataset.
+    Of a table that the datasets of ``sharing_sites`` have in common, only the rows of ``site``
+    count; if ``site`` is empty, only the rows of sites without a dataset.
     """
     site_column = source["site_column"]
-    table = _own_table(path, source)
+    table = own.copy()
     if site_column not in table and (sharing_sites or not site):
         remedy = (
             f"give one table per site: {PLACEHOLDER} in source.participants stands for the site."
@@ -156,7 +177,7 @@ def read_participants(
     return checked_participants(table, path, source, groups)
 
 
-def _own_table(path: str, source: Mapping[str, Any]) -> pd.DataFrame:
+def own_table(path: str, source: Mapping[str, Any]) -> pd.DataFrame:
     """Participants table as it is on disk, its columns called by the names of the settings."""
     return named_columns(read_table(path, text=text_columns(source)), source, path)
 
@@ -264,14 +285,14 @@ def _sites_sharing_table(source: Mapping[str, Any]) -> list[str]:
 
 
 def _rows_without_dataset(
-    source: Mapping[str, Any], groups: tuple[str, str]
+    own_tables: Mapping[str, pd.DataFrame], source: Mapping[str, Any], groups: tuple[str, str]
 ) -> tuple[pd.DataFrame, dict[str, list[str]]]:
     """Rows of a shared table whose site is blank or has no dataset, and their problems by id."""
     sharing_sites = _sites_sharing_table(source)
     if not sharing_sites:
         return pd.DataFrame({"folder": [], "site": []}), {}
     path = source["participants"]
-    table, row_problems = read_participants(path, source, "", groups, sharing_sites)
+    table, row_problems = participants_of(own_tables[path], path, source, "", groups, sharing_sites)
     if source["prefix_site"]:
         table["participant_id"] = _ids_with_site(table)
     outside_study = "site " + table["site"] + " has no dataset in source.dataset"
@@ -282,7 +303,7 @@ def _rows_without_dataset(
 
 def _ids_with_site(table: pd.DataFrame) -> pd.Series:
     """Participant ids that include the site."""
-    return "sub-" + table["site"] + table["folder"].str[4:]
+    return "sub-" + table["site"] + table["participant_id"].str[4:]
 
 
 def _with_unlisted_subjects(
@@ -310,8 +331,8 @@ def _refuse_repeated_subjects(participants: pd.DataFrame) -> None:
             f"  {who}: {', '.join(datasets)}" for who, datasets in twice.groupby(names)["dataset"]
         ]
         msg = (
-            f"{len(where)} subjects are in more than one dataset. If these are different people, "
-            "set source.prefix_site to true; if not, remove one copy or correct its site.\n"
-            + "\n".join(where)
+            f"{counted(len(where), 'subject is', 'subjects are')} in more than one dataset. If "
+            "these are different people, set source.prefix_site to true; if not, remove one copy "
+            "or correct its site.\n" + "\n".join(where)
         )
         raise CohortError(msg)

@@ -15,6 +15,7 @@ from notears_pfl.study.participants import (
     with_mapped_values,
 )
 from notears_pfl.study.scans import Scan
+from notears_pfl.wording import counted
 
 # Label of subjects that the user excludes on purpose (source.group_values).
 OTHER = "other"
@@ -110,7 +111,7 @@ def enrol(
     if unusable and on_problem == "stop":
         raise CohortError(describe_problems(unusable, len(participants), name, STOP_ADVICE))
     lines = [
-        f"{name}: {count} subjects are excluded: {reason}."
+        f"{name}: {counted(count, 'subject is', 'subjects are')} excluded: {reason}."
         for reason, count in reasons[is_outside].value_counts(sort=False).items()
     ]
     problems_text = ids.map(lambda who: "; ".join(unusable.get(who, []))).astype(object)

@@ -126,23 +126,48 @@ def site_labels(column: pd.Series) -> pd.Series:
     return text.map(_letters_and_digits).replace(UNKNOWN, "")
 
 
-def renamings(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> list[str]:
-    """Say, in one line, which sites and subjects of a table are called otherwise from here on."""
+def renamings(
+    table: pd.DataFrame,
+    source: Mapping[str, Any],
+    name: str,
+    site: str = "",
+    *,
+    with_site: bool = False,
+) -> list[str]:
+    """Say, in one line, which sites and subjects of a table are called otherwise from here on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A participants table whose columns have the names of the settings.
+    source : mapping
+        ``site_column``.
+    name : str
+        Name of the table: its file.
+    site : str
+        Site of all subjects, if it is not the table that tells it.
+    with_site : bool
+        Whether the subjects' names begin with their site.
+    """
     column = source["site_column"]
-    sites = table[column].dropna().astype(str).str.strip() if column in table else ()
-    ids = table["participant_id"].dropna().astype(str).str.strip()
+    ids = table["participant_id"].fillna("").astype(str).str.strip()
+    told = table[column] if not site and column in table else pd.Series(site, table.index)
+    sites = told.fillna("").astype(str).str.strip()
+    labels = site_labels(sites)
+    prefixes = labels.replace("", UNKNOWN) if with_site else [""] * len(table)
+    called = ids.str.removeprefix("sub-")
+    subjects = zip(ids, called, prefixes, called.map(_letters_and_digits), strict=True)
     new = {
-        "sites": {site: label for site in sites if (label := _letters_and_digits(site)) != site},
-        "subjects": {
-            own: f"sub-{label}"
-            for own in ids
-            if (label := _letters_and_digits(own.removeprefix("sub-"))) != own.removeprefix("sub-")
-        },
+        "sites": [f"{a} → {b}" for a, b in zip(sites, labels, strict=True) if b not in ("", a)],
+        "subjects": [
+            f"{own} → sub-{prefix}{b}" for own, a, prefix, b in subjects if b not in ("", a)
+        ],
     }
     parts = []
-    for what, labels in new.items():
-        shown = [f"{own} → {label}" for own, label in labels.items() if label][:SHOWN_NAMES]
-        more = f" and {len(labels) - len(shown)} more" if len(labels) > len(shown) else ""
+    for what, pairs in new.items():
+        different = list(dict.fromkeys(pairs))
+        shown = different[:SHOWN_NAMES]
+        more = f" and {len(different) - len(shown)} more" if len(different) > len(shown) else ""
         parts += [f"{what} {', '.join(shown)}{more}"] if shown else []
     return [f"{name}: names keep only letters and digits: {'; '.join(parts)}."] if parts else []
 

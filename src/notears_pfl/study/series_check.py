@@ -1,6 +1,6 @@
 """What can be said of a study of ROI series before any series is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,12 +10,12 @@ from notears_pfl.errors import SignalError, TableError
 from notears_pfl.io.series_files import (
     RunTables,
     archive_outlines,
-    require_numbers,
     series_outline,
 )
 from notears_pfl.study.derived_series import usable_series
 from notears_pfl.study.enrolment import OTHER
 from notears_pfl.study.timeseries import SeriesStudy, labelled_series, require_regions
+from notears_pfl.wording import counted
 
 
 def series_problems(
@@ -33,11 +33,12 @@ def series_problems(
         All regions of the ROI table, and those that are selected.
     """
     outlines: dict[str, Any] = {}
+    wanted = {name for names in study.names.values() for name in names}
     problems: dict[str, list[str]] = {}
     for who, runs in study.runs.items():
         for path in (run["series"] for run in runs if run["series"] in study.files):
             try:
-                found = _outline_of(path, study.names[who], outlines)
+                found = _outline_of(path, study.names[who], wanted, outlines)
                 if found is None:
                     problems.setdefault(who, []).append(f"has no array in {path}")
                     continue
@@ -49,15 +50,22 @@ def series_problems(
     return problems
 
 
-def _outline_of(path: str, names: Sequence[str], outlines: dict[str, Any]) -> Any:
-    """Outline of a participant's series; those of an archive are read once, into ``outlines``."""
+def _outline_of(
+    path: str, names: Sequence[str], wanted: Container[str], outlines: dict[str, Any]
+) -> Any:
+    """Outline of a participant's series, or None without an array in an archive of all.
+
+    From an archive, all that are ``wanted`` are read at once, into ``outlines``.
+    """
     if not path.endswith(".npz"):
         return series_outline(path)
     if path not in outlines:
-        outlines[path] = archive_outlines(path)
+        outlines[path] = archive_outlines(path, wanted)
     arrays = outlines[path]
     own = next((arrays[name] for name in names if name in arrays), None)
-    return None if own is None else require_numbers(own, path)
+    if isinstance(own, TableError):
+        raise own
+    return own
 
 
 def unknown_groups(participants: pd.DataFrame, groups: Sequence[str], table: str) -> str:
@@ -74,7 +82,7 @@ def unknown_groups(participants: pd.DataFrame, groups: Sequence[str], table: str
     for value, count in unknown.items():
         near = get_close_matches(str(value).casefold(), folded)
         like = f" (did you mean {folded[near[0]]}?)" if near else ""
-        lines.append(f"  {value!r}: {count} subject{'s' * (count > 1)}{like}")
+        lines.append(f"  {value!r}: {counted(count, 'subject', 'subjects')}{like}")
     lines.append(
         "Correct the table or groups, or say in source.group_values what a value stands for "
         f"('{OTHER}' if it is not part of the study)."

@@ -11,7 +11,7 @@ import pandas as pd
 from notears_pfl.acquisition import same_repetition_time
 from notears_pfl.errors import DatasetError
 from notears_pfl.io.tables import read_rows
-from notears_pfl.study.bids import read_participants
+from notears_pfl.study.bids import own_table, participants_of
 from notears_pfl.study.enrolment import Enrolment, enrol
 from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import UNKNOWN
@@ -38,7 +38,8 @@ def enrol_release(
     ``metadata`` its entry in the table of protocols.
     """
     root = Path(source["dataset"])
-    table, row_problems = read_participants(str(root / PARTICIPANTS), source, "", groups)
+    path = str(root / PARTICIPANTS)
+    table, row_problems = participants_of(own_table(path, source), path, source, "", groups)
     protocols = _read_protocols(root / PROTOCOLS)
     participants = with_bids_codes(table.drop(columns="folder"))
     if "protocol" not in participants:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from notears_pfl.errors import CohortError, SignalError
 from notears_pfl.io.bids_tree import BidsTree
-from notears_pfl.io.series_files import PLACEHOLDER, check_archive, series_path
+from notears_pfl.io.series_files import PLACEHOLDER, archive_names, series_path
 from notears_pfl.io.sidecars import read_metadata
 from notears_pfl.io.tables import read_table
 from notears_pfl.names import abbreviation
@@ -40,9 +40,12 @@ from notears_pfl.study.participants import (
     standard_participants,
     text_columns,
 )
+from notears_pfl.wording import counted
 
 # Settings with which subjects are enrolled; without them, the participants table is used as it is.
 OF_ENROLMENT = ("layout", "id_column", "id_pattern", "columns", "group_values")
+# Stands in ``source.series`` for the cells of a column, which may have any name.
+NAME_IN_BRACES = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     """Participants table and its name; without one, the subjects that have a file."""
     if "participants" in source:
         path = source["participants"]
-        filled = re.findall(r"\{(\w+)\}", source.get("series", ""))
+        filled = NAME_IN_BRACES.findall(source.get("series", ""))
         return read_table(path, text=[*text_columns(source), *filled]), path
     pattern = source["series"]
     before, _, after = Path(pattern).name.partition(PLACEHOLDER)
@@ -238,7 +241,7 @@ def _with_parts_of_id(
 def _filled(pattern: str, row: pd.Series) -> str:
     """Pattern of a subject's series, in which names in braces stand for the cells of its row."""
     path = pattern
-    for name in re.findall(r"\{(\w+)\}", pattern.replace(PLACEHOLDER, "")):
+    for name in NAME_IN_BRACES.findall(pattern.replace(PLACEHOLDER, "")):
         if name not in row:
             msg = (
                 f"source.series contains {{{name}}}, but the participants table has no such "
@@ -262,7 +265,8 @@ def _check_shared_file(path: str) -> None:
             f"Give such a file, or put {PLACEHOLDER} into source.series."
         )
         raise CohortError(msg)
-    check_archive(path)
+    # A damaged one is refused.
+    archive_names(path)
 
 
 def labelled_series(
@@ -320,9 +324,12 @@ def require_regions(series: pd.DataFrame, selected: Sequence[str]) -> None:
     """Reject series without a column for every selected region."""
     missing = [roi for roi in selected if roi not in series]
     if missing:
+        found = counted(
+            len(missing), "selected region has no column", "selected regions have no column"
+        )
         msg = (
-            f"{len(missing)} selected regions have no column ({_listed(missing)}). Name the "
-            "columns by the abbreviations in the ROI table, or deselect the regions."
+            f"{found} ({_listed(missing)}). Name the columns by the abbreviations in the "
+            "ROI table, or deselect the regions."
         )
         raise SignalError(msg)
 
@@ -341,27 +348,29 @@ def checked_series(series: pd.DataFrame, selected: Sequence[str]) -> pd.DataFram
         cells = series[text[0]]
         words = cells[pd.to_numeric(cells, errors="coerce").isna() & cells.notna()]
         word = next(iter(words), cells.iloc[0])
-        msg = (
-            f"{len(text)} selected regions contain text instead of numbers ({_listed(text)}; "
-            f"{word!r} in {text[0]}). Repair or exclude the subject."
+        found = counted(
+            len(text),
+            "selected region contains text instead of numbers",
+            "selected regions contain text instead of numbers",
         )
+        msg = f"{found} ({_listed(text)}; {word!r} in {text[0]}). Repair or exclude the subject."
         raise SignalError(msg)
     values = series[list(selected)].to_numpy(dtype=float)
     bad = [
         roi for roi, column in zip(selected, values.T, strict=True) if not np.isfinite(column).all()
     ]
     if bad:
-        msg = (
-            f"{len(bad)} selected regions contain missing or infinite values ({_listed(bad)}). "
-            "Repair or exclude the subject."
+        found = counted(
+            len(bad),
+            "selected region contains missing or infinite values",
+            "selected regions contain missing or infinite values",
         )
+        msg = f"{found} ({_listed(bad)}). Repair or exclude the subject."
         raise SignalError(msg)
     flat = [roi for roi, sd in zip(selected, np.ptp(values, axis=0), strict=True) if sd == 0]
     if flat:
-        msg = (
-            f"{len(flat)} selected regions are constant ({_listed(flat)}). Exclude the subject, or "
-            "deselect the regions."
-        )
+        found = counted(len(flat), "selected region is constant", "selected regions are constant")
+        msg = f"{found} ({_listed(flat)}). Exclude the subject, or deselect the regions."
         raise SignalError(msg)
     return series
 

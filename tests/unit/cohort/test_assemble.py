@@ -68,7 +68,9 @@ def test_where_nothing_was_measured_a_column_of_the_participants_counts(particip
 
     assert cohort["mean_fd_mm"].tolist() == [0.9] + [0.3] * 11
     assert cohort["exclusion"][0] == "motion: mean FD 0.90 > 0.5 mm"
-    with pytest.raises(CohortError, match=r"mean_fd_mm .* have text \('low' of sub-MDD0\)"):
+    with pytest.raises(
+        CohortError, match=r"mean_fd_mm .* 1 subject has text \('low' of sub-MDD0\)"
+    ):
         assemble(participants.assign(mean_fd_mm=["low"] + ["0.3"] * 11), reports)
 
 

@@ -1,6 +1,7 @@
 """Settings written for a folder of data of every kind, planned by the study's own readers."""
 
 import json
+from pathlib import Path
 
 import nibabel as nib
 import numpy as np
@@ -15,7 +16,7 @@ from notears_pfl.command.new import new_study
 from notears_pfl.command.study import merged_settings, plan_of
 from notears_pfl.command.survey import survey
 from notears_pfl.command.workflow import ROOT
-from notears_pfl.errors import ConfigError, DatasetError
+from notears_pfl.errors import ConfigError, DatasetError, TableError
 
 PEOPLE = [(f"{s}{g}{i}", s, g) for s in ("COI", "HUH") for g in ("depr", "control") for i in (1, 2)]
 SPACE = "MNI152NLin6Asym"
@@ -249,6 +250,102 @@ def test_a_table_without_the_names_of_the_series_is_refused_with_its_columns(tmp
 
     with pytest.raises(DatasetError, match=r"people\.tsv: no column .* code, centre, dx\. Add"):
         survey(tmp_path / "data", table)
+
+
+def write_series(folder, table, files):
+    """Write a table of four subjects at two sites, and series."""
+    folder.mkdir(exist_ok=True)
+    people = pd.DataFrame(table | {"diagnosis": ["P", "HC"] * 2, "site": ["A", "A", "B", "B"]})
+    people.to_csv(folder / "people.csv", index=False)
+    for name in files:
+        (folder / name).write_text("1 2 3\n")
+
+
+WHO = [f"P0{i}" for i in (7, 8, 9, 10)]
+NUMBERS = {
+    "a run": ("no", [1, 2, 3, 4], [f"{who}_run-1.1D" for who in WHO]),
+    "runs of all": ("no", [1, 2, 3, 4], [f"{who}_run-{n}.1D" for who in WHO for n in (1, 2, 3, 4)]),
+    "a session": ("age", [7, 8, 12, 15], [f"{who}_session_7.1D" for who in WHO]),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_a_number_that_is_also_in_the_names_of_files_is_not_taken_for_the_subject(tmp_path, case):
+    column, numbers, files = NUMBERS[case]
+    write_series(tmp_path, {column: numbers, "name": WHO}, files)
+
+    found = survey(tmp_path)
+
+    assert found.id_column == "name"
+    assert Path(found.series).name == files[0].replace("P07", "{participant_id}")
+
+
+def test_a_column_with_a_blank_in_its_name_may_name_the_files(here, tmp_path):
+    ids = {"SUB_ID": [1, 2, 3, 4], "FILE ID": ["x7", "x8", "no_filename", "no_filename"]}
+    write_series(tmp_path / "data", ids, ["x7_rois.1D", "x8_rois.1D"])
+
+    new_study(tmp_path / "data", here / "mine.yaml", None)
+
+    text = (here / "mine.yaml").read_text()
+    settings = yaml.safe_load(text)["source"]
+    assert settings["series"] == str(tmp_path / "data/{FILE ID}_rois.1D")
+    (here / "mine.yaml").write_text(text.replace("on_problem: stop", "on_problem: exclude"))
+    assert plan_of(here / "mine.yaml").subjects == ["1", "2"]
+
+
+def test_one_file_with_the_name_of_a_subject_may_have_it_by_chance(tmp_path):
+    ids = {"participant_id": [1, 2, 3, 4]}
+    write_series(tmp_path, ids, ["atlas_2.1D"])
+
+    with pytest.raises(DatasetError, match=r"no data that the workflow reads"):
+        survey(tmp_path)
+
+
+def test_tables_about_something_else_and_damaged_archives_are_passed_over(tmp_path):
+    people = {"participant_id": [f"P{i}" for i in range(4)]}
+    write_series(tmp_path, people, [f"P{i}.1D" for i in range(4)])
+    (tmp_path / "notes.csv").write_text("status,what\ndone,scans, and more\n")
+    (tmp_path / "old.npz").write_bytes(b"PK?")
+
+    assert survey(tmp_path).participants == tmp_path / "people.csv"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_the_only_table_beside_series_must_be_readable(tmp_path, is_named):
+    table = tmp_path / "people.csv"
+    table.write_text("participant_id,group\nP1,MDD,?\n")
+    (tmp_path / "P1.1D").write_text("1 2 3\n")
+
+    with pytest.raises(TableError, match=r"people\.csv: cannot be read as a table \(row 1 has 3"):
+        survey(tmp_path, table if is_named else None)
+
+
+def test_a_damaged_archive_alone_is_refused_by_name(tmp_path):
+    write_people(tmp_path, PEOPLE)
+    (tmp_path / "series.npz").write_bytes(b"PK?")
+
+    with pytest.raises(TableError, match=r"series\.npz: cannot be read"):
+        survey(tmp_path)
+
+
+def test_without_series_it_is_said_what_can_be_read_whatever_table_was_named(tmp_path):
+    write_people(tmp_path, PEOPLE)
+    (tmp_path / "notes.csv").write_text("status,what\ndone,scans, and more\n")
+    (tmp_path / "README.txt").write_text("# Scans\nThe scans of 2021.\n")
+    (tmp_path / "IM0001.dcm").touch()
+
+    for table in (None, tmp_path / "participants.tsv"):
+        with pytest.raises(DatasetError, match=r"no data that the workflow reads: .*IM0001"):
+            survey(tmp_path, table)
+
+
+def test_a_file_of_numbers_is_told_from_a_text_where_no_subject_has_a_series(tmp_path):
+    write_people(tmp_path, PEOPLE)
+    (tmp_path / "README.txt").write_text("The series.\n")
+    (tmp_path / "x.1D").write_text("# names\n1 -2.5e-3 NaN\n")
+
+    with pytest.raises(DatasetError, match=r"no column has the names .*, such as x\.1D; its"):
+        survey(tmp_path, tmp_path / "participants.tsv")
 
 
 def test_the_subject_is_written_as_in_the_table_where_its_files_allow(here, tmp_path):

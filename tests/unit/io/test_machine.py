@@ -14,7 +14,7 @@ from notears_pfl.errors import MachineError, OutOfMemoryError, StorageError
 from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.images import compress, read_bare_image, read_image, write_image
 from notears_pfl.io.machine import machine_error, told_error
-from notears_pfl.io.series_files import check_archive, read_series
+from notears_pfl.io.series_files import archive_names, read_series
 from notears_pfl.io.sidecars import read_metadata, read_sidecar, read_timing, write_json
 from notears_pfl.io.tables import write_table
 
@@ -34,7 +34,7 @@ READERS = {
     "metadata.json": lambda path: read_metadata([path]),
     "timing.json": read_timing,
     "series.npy": lambda path: read_series(str(path), "sub-01"),
-    "series.npz": check_archive,
+    "series.npz": archive_names,
     "series.tsv": lambda path: read_series(str(path), "sub-01"),
     "series.1D": lambda path: read_series(str(path), "sub-01"),
     "t1w.nii": lambda path: compress(path, path.with_suffix(".nii.gz")),

@@ -7,7 +7,7 @@ from scipy.io import savemat
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.machine import machine_cause
-from notears_pfl.io.series_files import check_archive, read_series, series_path
+from notears_pfl.io.series_files import archive_names, read_series, series_path
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def test_an_intact_file_of_another_form_is_told_the_form(tmp_path, name, text, f
 
 def test_an_archive_is_checked_as_a_whole(tmp_path, values):
     path = tmp_path / "all.npz"
-    np.savez(path, values)
-    check_archive(path)
+    np.savez(path, **{"07": values})
+    assert archive_names(path) == ["07"]
     path.write_bytes(path.read_bytes()[:-50])
 
     with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
-        check_archive(path)
+        archive_names(path)
 
 
 @pytest.mark.parametrize("name", ["S1-1-0001", "sub-S110001", "S110001"])
@@ -150,7 +150,7 @@ def test_an_array_under_the_name_of_an_archive_is_refused(tmp_path, values):
     (tmp_path / "all.npy").rename(tmp_path / "all.npz")
 
     with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
-        check_archive(tmp_path / "all.npz")
+        archive_names(tmp_path / "all.npz")
     with pytest.raises(TableError, match=r"all\.npz: cannot be read"):
         read_series(str(tmp_path / "all.npz"), "sub-07")
 

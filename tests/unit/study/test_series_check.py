@@ -1,14 +1,18 @@
 """Series that cannot be used, and groups and names that are not as written, are named at once."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
+from scipy.io import savemat
 
-from notears_pfl.errors import TableError
-from notears_pfl.io.series_files import series_outline
+from notears_pfl.errors import SignalError, TableError
+from notears_pfl.io.series_files import read_series, series_outline
 from notears_pfl.study.participants import renamings
 from notears_pfl.study.series_check import series_problems, unknown_groups
-from notears_pfl.study.timeseries import read_series_study
+from notears_pfl.study.timeseries import checked_series, labelled_series, read_series_study
 
 from .derived_trees import write_giga_run, write_xcpd_run
 
@@ -56,7 +60,7 @@ def test_columns_of_tables_and_matrices_are_looked_at(study_of):
     problems = series_problems(study, source, ROIS, SELECTED)
 
     assert list(problems) == ["sub-2"]
-    assert "1 selected regions have no column (D)" in problems["sub-2"][0]
+    assert "1 selected region has no column (D)" in problems["sub-2"][0]
 
 
 def test_an_outline_needs_the_header_alone(rng, tmp_path):
@@ -65,6 +69,115 @@ def test_an_outline_needs_the_header_alone(rng, tmp_path):
     cut.write_bytes(whole.read_bytes()[:128])
 
     assert series_outline(cut).shape == (50, 4)
+
+
+SERIES = np.array([[0.5, 2, 1, 7], [1, 5, 4, 3], [3, 1, 8, 2]])
+ROWS = "".join("\t".join(map(str, row)) + "\n" for row in SERIES.tolist())
+NAMES = "A\tB\tC\tD\n"
+
+
+def with_workspace(path):
+    """Write a file as MATLAB does if a variable is a function: with an array that has no name."""
+    savemat(path, {"series": SERIES, "w": np.arange(40, dtype=np.uint8)})
+    called, nameless = b"\x01\x00\x01\x00w\0\0\0", b"\x01\0\0\0\0\0\0\0"
+    path.write_bytes(path.read_bytes().replace(called, nameless))
+
+
+def archive_with(name):
+    """Write an archive with the series of a subject and a member that is no array."""
+
+    def write(path):
+        np.savez(path, **{"1": SERIES})
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(name, "by K.")
+
+    return write
+
+
+def text(content, codec="utf-8"):
+    return lambda path: path.write_bytes(content.encode(codec))
+
+
+def matlab(**variables):
+    return lambda path: savemat(path, variables)
+
+
+# Ending of the file, how it is written, and whether a run can use it.
+AWKWARD = {
+    "blank lines before the names": (".tsv", text(f"\n  \r\n{NAMES}{ROWS}"), True),
+    "byte order mark": (".tsv", text(NAMES + ROWS, "utf-8-sig"), True),
+    "byte order mark, blank line": (".tsv", text(f"\n{NAMES}{ROWS}", "utf-8-sig"), True),
+    "names with breaks": (".tsv", text(NAMES.replace("C", '"C\nc"') + ROWS), True),
+    "line ends of old": (".tsv", text((NAMES + ROWS).replace("\n", "\r")), True),
+    "UTF-16": (".tsv", text(NAMES + ROWS, "utf-16"), False),
+    "Latin names": (".tsv", text(NAMES.replace("C", "é") + ROWS, "latin-1"), False),
+    "the same name twice": (".tsv", text(NAMES.replace("C", "B") + ROWS), False),
+    "an empty table": (".csv", text("\n\n"), False),
+    "a note in an archive": (".npz", archive_with("README.txt"), True),
+    "a damaged array of others": (".npz", archive_with("9.npy"), True),
+    "a function": (".mat", with_workspace, True),
+    "a text beside the matrix": (".mat", matlab(series=SERIES, by="somebody"), True),
+    "yes and no": (".mat", matlab(series=SERIES > 2), True),
+    "cells": (".mat", matlab(series=SERIES.astype(object)), False),
+    "a sparse matrix": (".mat", matlab(series=scipy.sparse.csc_matrix(SERIES)), False),
+    "complex numbers": (".mat", matlab(series=SERIES * 1j), False),
+    "structures": (".mat", matlab(series=np.ones((3, 4), [("x", float)])), False),
+    "texts": (".mat", matlab(series=np.full((3, 4), "x")), False),
+    "bytes in a text": (".1D", lambda path: path.write_bytes(b"1 2 3 \xe9\n"), False),
+    "an unknown ending": (".xlsx", text(NAMES + ROWS), False),
+}  # fmt: skip
+
+
+def refused(use):
+    """Say why a file is refused; empty if it is not."""
+    try:
+        use()
+    except (SignalError, TableError) as error:
+        return str(error).removesuffix(".")
+    return ""
+
+
+@pytest.mark.parametrize("case", AWKWARD)
+def test_a_check_accepts_and_refuses_what_a_run_does_and_for_the_same_reason(tmp_path, case):
+    ending, write, is_usable = AWKWARD[case]
+    path = tmp_path / f"1{ending}"
+    write(path)
+    people = tmp_path / "participants.tsv"
+    people.write_text("participant_id\tsite\tgroup\n1\tS\tMDD\n")
+    source = {**COLUMNS, "participants": str(people), "series": str(path)}
+    study = read_series_study(source, ("MDD", "HC"))
+
+    def run():
+        series = read_series(str(path), "1")
+        checked_series(labelled_series(series, ROIS, SELECTED), SELECTED)
+
+    (found,) = series_problems(study, source, ROIS, SELECTED).get("sub-1", [""])
+
+    assert found == refused(run)
+    assert (found == "") == is_usable
+
+
+def test_a_damaged_array_is_its_own_subjects_problem(study_of, tmp_path):
+    archive_with("2.npy")(tmp_path / "series.npz")
+    study, source = study_of("series.npz")
+
+    problems = series_problems(study, source, ROIS, SELECTED)
+
+    assert list(problems) == ["sub-2", "sub-3", "sub-4"]
+    assert problems["sub-2"][0].startswith("series.npz: cannot be read")
+
+
+def test_a_name_of_a_region_may_look_like_a_formula(tmp_path):
+    path = tmp_path / "1.tsv"
+    path.write_text("'-A\tB\n1\t2\n")
+
+    assert list(series_outline(path)) == list(read_series(str(path), "1")) == ["-A", "B"]
+
+
+def test_of_a_table_no_more_than_the_names_is_read(tmp_path):
+    (tmp_path / "1.tsv").write_bytes(b"\nA\tB\n1\t\xff\n1\n")
+
+    assert list(series_outline(tmp_path / "1.tsv")) == ["A", "B"]
 
 
 @pytest.mark.parametrize(("name", "shape"), [("x.txt", (3, 2)), ("x.1D", (3, 2))])

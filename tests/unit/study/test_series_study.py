@@ -122,6 +122,16 @@ def test_columns_of_the_table_can_name_the_files(source, tmp_path):
         read_series_study(own | {"series": str(tmp_path / "{FILE}.1D")}, ("ASD", "TC"))
 
 
+def test_columns_with_blanks_and_hyphens_in_their_names_may_be_parts_of_paths(source, tmp_path):
+    people = pd.read_csv(tmp_path / "people.tsv", sep="\t", dtype=str)
+    files = people["participant_id"].replace("S1-2-0001", "sub-S120001")
+    people = people.assign(**{"FILE ID": files, "at-las": "aal"})
+    people.to_csv(tmp_path / "people.tsv", sep="\t", index=False)
+    own = {"series": str(tmp_path / "{FILE ID}_{at-las}.1D"), "group_values": {"1": "1"}}
+
+    assert len(read_series_study(source | own, GROUPS).files) == 4
+
+
 def test_without_a_table_site_and_group_are_parts_of_the_files_names(source, tmp_path):
     del source["participants"]
     for name in ("S1-1-0001", "S1-2-0001", "S4-1-0001"):

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import nibabel as nib
 import pandas as pd
@@ -15,6 +16,7 @@ from notears_pfl.cohort.table_one import flow_table
 from notears_pfl.errors import CohortError, ConfigError
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
+from notears_pfl.study import bids
 from notears_pfl.study.configuration import StudyTables
 from notears_pfl.study.participants import standard_participants
 from notears_pfl.study.sources import read_source
@@ -185,9 +187,7 @@ def test_a_group_may_be_left_out_on_purpose_whatever_its_scans(settings, dataset
 
     assert reasons(enrolment)["sub-BD1"] == "the group is not part of this study"
     assert len(enrolment.scans) == 8
-    assert any(
-        "1 subjects are excluded: the group is not part" in line for line in enrolment.notices
-    )
+    assert any("1 subject is excluded: the group is not part" in line for line in enrolment.notices)
 
 
 def test_a_site_without_patients_is_left_out_with_a_line(settings, dataset):
@@ -222,6 +222,58 @@ def test_namesakes_can_be_told_apart_by_their_site(settings, two_datasets):
     ]  # fmt: skip
     assert enrolment.scans["sub-OSL02"][0].bold.startswith(two_datasets["OSL"])
     assert len(enrolment.tables) == 2
+
+
+def notice_of_names(enrolment):
+    return [line for line in enrolment.notices if "keep only letters" in line]
+
+
+@pytest.mark.parametrize(("prefix_site", "first"), [(False, "sub-NSKa1"), (True, "sub-NSKNSKa1")])
+def test_names_that_change_are_told_as_the_study_uses_them(settings, tmp_path, prefix_site, first):
+    datasets = {site: str(tmp_path / site) for site in ("NSK", "OSL")}
+    for site, root in datasets.items():
+        rows = [(f"{site}a+{i}", "New York", dx, 20) for i, dx in enumerate(DX, start=1)]
+        add_dataset(Path(root), [(f"sub-{who}", *others) for who, *others in rows])
+
+    enrolment = enrol(settings, dataset=datasets, prefix_site=prefix_site)
+
+    assert enrolment.enrolled["participant_id"].iloc[0] == first
+    notice, _ = notice_of_names(enrolment)
+    assert "New York" not in notice
+    assert f"letters and digits: subjects sub-NSKa+1 → {first}, sub-NSKa+2 → " in notice
+
+
+def test_of_a_shared_table_the_sites_names_are_told(settings, two_datasets, tmp_path):
+    rows = [f"a+{i}\t{site}\t{DX[i - 1]}" for site in ("N-SK", "OSL") for i in (1, 2)]
+    (tmp_path / "all.tsv").write_text("\n".join(["participant_id\tcentre\tdx", *rows]))
+    for root in two_datasets.values():
+        for i in (1, 2):
+            shutil.rmtree(Path(root) / f"sub-0{i}")
+            add_subject(Path(root), f"sub-a+{i}")
+
+    enrolment = enrol(
+        settings, dataset=two_datasets, prefix_site=True, participants=str(tmp_path / "all.tsv")
+    )
+
+    names = enrolment.enrolled["participant_id"].tolist()
+    assert names == ["sub-NSKa1", "sub-NSKa2", "sub-OSLa1", "sub-OSLa2"]
+    (notice,) = notice_of_names(enrolment)
+    told = ", ".join(f"a+{who[-1]} → {who}" for who in names)
+    assert notice.endswith(f": sites N-SK → NSK; subjects {told}.")
+
+
+def test_a_table_of_participants_is_read_once(settings, shared_table, monkeypatch):
+    read = []
+
+    def noted(path, **options):
+        read.append(path)
+        return read_table(path, **options)
+
+    monkeypatch.setattr(bids, "read_table", noted)
+
+    enrol(settings, **shared_table)
+
+    assert read == [shared_table["participants"]]
 
 
 def test_a_table_of_participants_elsewhere_is_found_by_site(settings, two_datasets, tmp_path):
@@ -325,7 +377,8 @@ def test_a_run_with_another_repetition_time_is_left_out_and_its_subject_is_not(
     (why,) = enrolment.lost["sub-HUHdepr1"].items()
     assert why[0] == "task-rest_run-1"
     assert "RepetitionTime is 2 s, but at site HUH most have 2.5 s" in why[1]
-    assert any("  sub-HUHdepr1 task-rest_run-1: Repetition" in line for line in enrolment.notices)
+    (notice,) = [line for line in enrolment.notices if "  sub-HUHdepr1 task-rest_run-1: R" in line]
+    assert notice.startswith("1 run cannot be used; its subject is used without it.\n")
 
 
 def test_a_run_with_another_repetition_time_stops_a_study_that_excludes_nothing(

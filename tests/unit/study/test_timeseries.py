@@ -32,16 +32,16 @@ def test_any_other_shape_is_refused(rng, shape):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda s: s.drop(columns="B"), r"1 selected regions have no column \(B\)"),
+        (lambda s: s.drop(columns="B"), r"1 selected region has no column \(B\)"),
         (lambda s: s.iloc[:0], r"the series have no volumes"),
         (
             lambda s: s.assign(B=["#DIV/0!", *map(str, range(9))]),
-            r"1 selected regions contain text instead of numbers \(B; '#DIV/0!' in B\)",
+            r"1 selected region contains text instead of numbers \(B; '#DIV/0!' in B\)",
         ),
         (lambda s: s.astype(str), r"2 selected regions contain text instead of numbers"),
         (
             lambda s: s.assign(D=np.nan),
-            r"1 selected regions contain missing or infinite values \(D\)",
+            r"1 selected region contains missing or infinite values \(D\)",
         ),
         (lambda s: s.assign(B=1.0, D=2.0), r"2 selected regions are constant \(B, D\)"),
     ],
