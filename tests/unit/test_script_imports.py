@@ -1,4 +1,7 @@
-"""Jobs that are many load no library that they do not use: loading is most of what one costs."""
+"""Rules that run as many jobs load no library that they do not use.
+
+Loading is most of a job's cost.
+"""
 
 import ast
 import subprocess

@@ -9,6 +9,7 @@ normal distribution. Levels |S| = 0, 1, … run over all pairs at once, with
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from notears_pfl.model.problem import Array, Mask
 Indices = npt.NDArray[np.intp]
 # Tests at a time: what is computed for them stays in the cache.
 BLOCK = 1 << 14
+# Numbers in a table of positions that is kept for other nodes and fits: 32 tables take 32 MiB.
+KEPT = 1 << 17
 # Largest partial correlation: atanh of it is finite.
 BELOW_ONE = 1 - 1e-15
 
@@ -137,21 +140,29 @@ def _tests(edges: Mask, level: int) -> tuple[Indices, Indices, Indices]:
         i, j = np.nonzero(np.triu(edges))
         return i, j, np.empty((len(i), 0), dtype=np.intp)
     first, rest = [], []
-    for node in range(len(edges)):
-        around = np.flatnonzero(edges[node])
-        chosen = around[_choices(len(around), level)]
+    degrees = edges.sum(axis=1).tolist()
+    choices = {n: _choices(n, level) for n in set(degrees)}
+    for node, n in enumerate(degrees):
+        chosen = np.flatnonzero(edges[node])[choices[n]]
         first.append(np.full(len(chosen), node))
         rest.append(chosen)
     chosen = np.concatenate(rest)
     return np.concatenate(first), chosen[:, 0], chosen[:, 1:]
 
 
-@lru_cache(maxsize=32)
 def _choices(n: int, level: int) -> Indices:
     """Positions among n variables of one to test and of ``level`` others, (n_tests, level + 1)."""
+    is_small = comb(n, level + 1) * (level + 1) ** 2 <= KEPT
+    return _kept_choices(n, level) if is_small else _made_choices(n, level)
+
+
+def _made_choices(n: int, level: int) -> Indices:
     flat = chain.from_iterable(combinations(range(n), level + 1))
     subsets = np.fromiter(flat, dtype=np.intp).reshape(-1, level + 1)
     return np.concatenate([np.roll(subsets, -first, axis=1) for first in range(level + 1)])
+
+
+_kept_choices = lru_cache(maxsize=32)(_made_choices)
 
 
 def _partial(R: Array, i: Indices, j: Indices, S: Indices) -> Array:

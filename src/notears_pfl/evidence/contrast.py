@@ -49,16 +49,27 @@ def weights_given(U: Array, parents: Mask) -> tuple[Array, Array]:
     weights, variances = np.zeros(U.shape), np.zeros(U.shape)
     for j in np.flatnonzero(parents.any(axis=0)).tolist():
         S = np.flatnonzero(parents[:, j])
-        weights[..., S, j], variances[..., S, j] = _regressed(U, S, j)
+        weights[..., S, j], variances[..., S, j] = _regressed(_moments_of(U, S, j))
     return weights, variances
 
 
-def _regressed(U: Array, S: Indices, j: int) -> tuple[Array, Array]:
-    """Weights of ROI j on ROIs S, and their variances for a single sample: two of (..., |S|)."""
-    inverse = np.linalg.inv(U[..., S[:, None], S])
-    right = U[..., S, j]
+def _moments_of(U: Array, S: Indices, j: int) -> Array:
+    """Moments of ROIs S and, in the last place, ROI j: (..., |S| + 1, |S| + 1)."""
+    own = np.append(S, j)
+    return U[..., own[:, None], own]
+
+
+def _weights(own: Array) -> Array:
+    """Weights of the last ROI on the others, (..., p), from moments of p + 1 ROIs."""
+    return np.asarray(np.linalg.solve(own[..., :-1, :-1], own[..., :-1, -1:])[..., 0])
+
+
+def _regressed(own: Array) -> tuple[Array, Array]:
+    """Weights of the last ROI on the others, and their variances for a single sample."""
+    inverse = np.linalg.inv(own[..., :-1, :-1])
+    right = own[..., :-1, -1]
     w = np.einsum("...pq,...q->...p", inverse, right)
-    noise = U[..., j, j] - np.einsum("...p,...p->...", w, right)
+    noise = own[..., -1, -1] - np.einsum("...p,...p->...", w, right)
     return w, np.maximum(noise, 0.0)[..., None] * np.diagonal(inverse, axis1=-2, axis2=-1)
 
 
@@ -95,18 +106,14 @@ def _contrast_of(
 
     Few labellings make a difference above ``smallest``; errors are computed for these alone.
     """
-    delta = np.subtract(*(_weights(U, S, j) for U, _ in groups))
+    small = [(_moments_of(U, S, j), n) for U, n in groups]
+    delta = np.subtract(*(_weights(own) for own, _ in small))
     mean = delta.mean(axis=1)
     rows = np.flatnonzero((np.abs(mean) > smallest).any(axis=1))
-    error = sum(_regressed(U[rows], S, j)[1] / n[rows, :, None] for U, n in groups)
+    error = sum(_regressed(own[rows])[1] / n[rows, :, None] for own, n in small)
     delta = delta[rows]
     between = delta.var(axis=1, ddof=1) if delta.shape[1] > 1 else 0.0
     scale = np.maximum(between, np.asarray(error).mean(axis=1))
     T = np.zeros(mean.shape)
     T[rows] = mean[rows] / np.sqrt(np.maximum(scale, np.finfo(float).tiny))
     return mean, np.where(np.abs(mean) > smallest, T, 0.0)
-
-
-def _weights(U: Array, S: Indices, j: int) -> Array:
-    """Weights of ROI j on ROIs S, (..., |S|)."""
-    return np.asarray(np.linalg.solve(U[..., S[:, None], S], U[..., S, j, None])[..., 0])

@@ -19,7 +19,14 @@ from notears_pfl.federated.message_kinds import (
     largest_weight,
     weights_diverge,
 )
-from notears_pfl.federated.messages import Message, MessageError, decode, encode, printable
+from notears_pfl.federated.messages import (
+    LARGEST_PACKED,
+    Message,
+    MessageError,
+    decode,
+    encode,
+    printable,
+)
 from notears_pfl.model.coordinator import revealed_moments
 from notears_pfl.model.federation import Description
 from notears_pfl.model.problem import Array, Order
@@ -152,7 +159,9 @@ class Courier:
             traffic, answers = self._ask_until_answered(kind, arguments)
             saved = b"".join(map(encode, [traffic, *(answers[k] for k in arguments)]))
             self._journal.add(asked, saved)
-        (traffic, _), *decoded = decode(saved, 1 + len(arguments))
+        # One bundle that holds what every site sent in one of its own.
+        n_sites = len(arguments)
+        (traffic, _), *decoded = decode(saved, 1 + n_sites, n_sites * LARGEST_PACKED)
         self._count(*traffic.values)
         found = [message.values[0] for message, _ in decoded]
         for k, answer in zip(arguments, found, strict=True):

@@ -14,7 +14,7 @@ from typing import Any
 from notears_pfl.errors import FederatedError
 
 # Version of the format; a file of another version is discarded.
-FORMAT = 3
+FORMAT = 4
 # Length and checksum of a record, and the checksum of the request that it answers.
 HEAD = struct.Struct("<QII")
 

@@ -5,8 +5,11 @@ follow. Weights that respect an order of the ROIs are at least half zeros.
 
 Nothing received is ever executed or unpickled, and numbers arrive bit for bit. Sizes are checked
 before memory is allocated: the header has a maximum length, an array cannot be larger than the
-bytes received, and a packed one has a maximum number of entries. A bundle is a concatenation of
-messages, so its size is the sum of theirs.
+bytes received, and the packed arrays of a bundle have a maximum number of entries in all. A bundle
+is a concatenation of messages, so its size is the sum of theirs.
+
+Every header begins with the number of this format, so that sides with different versions of the
+program say so.
 """
 
 import json
@@ -20,10 +23,12 @@ import numpy as np
 from notears_pfl.errors import FederatedError
 from notears_pfl.model.federation import Description
 
+# Number of the format of messages; the first had no number.
+FORMAT = 2
 LENGTH = struct.Struct("<I")
 DTYPES = ("<f8", "<i8", "|b1")
 FLOAT, FLOAT_BITS = np.dtype("<f8"), np.dtype("<i8")
-# Entries of a matrix of 4,096 ROIs.
+# Entries of all packed arrays of a bundle: those of one matrix of 4,096 ROIs, 128 MiB.
 LARGEST_PACKED = 2**24
 # A plan has the longest header, with the labels of all ROIs: about 10 kB for 400 ROIs.
 LARGEST_HEADER = 2**20
@@ -75,13 +80,14 @@ def encode(message: Message) -> bytes:
     """Encode a message as bytes."""
     arrays: list[np.ndarray] = []
     tree = _plain(message.values, arrays)
-    described, bodies = [], []
+    described, bodies, room = [], [], LARGEST_PACKED
     for array in arrays:
-        packed = _packed(array)
+        packed = _packed(array) if array.size <= room else None
         stored = [] if packed is None else [packed[0]]
+        room -= 0 if packed is None else array.size
         described.append([array.dtype.str, list(array.shape), *stored])
         bodies.append(array.tobytes() if packed is None else packed[1])
-    content = [message.kind, message.round, message.basis, tree, described]
+    content = [FORMAT, message.kind, message.round, message.basis, tree, described]
     header = json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
     return b"".join([LENGTH.pack(len(header)), header, *bodies])
 
@@ -91,7 +97,7 @@ def _packed(array: np.ndarray) -> tuple[int, bytes] | None:
 
     A negative zero is not zero bit for bit, so it is kept.
     """
-    if array.dtype != FLOAT or array.size > LARGEST_PACKED:
+    if array.dtype != FLOAT:
         return None
     kept = array.view(FLOAT_BITS).ravel() != 0
     n_kept = int(np.count_nonzero(kept))
@@ -100,16 +106,21 @@ def _packed(array: np.ndarray) -> tuple[int, bytes] | None:
     return n_kept, np.packbits(kept).tobytes() + array.ravel()[kept].tobytes()
 
 
-def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
-    """Decode a bundle into at most ``most`` messages, each with its size in bytes."""
+def decode(
+    data: bytes, most: int = MOST_MESSAGES, most_packed: int = LARGEST_PACKED
+) -> list[tuple[Message, int]]:
+    """Decode a bundle into at most ``most`` messages, each with its size in bytes.
+
+    Their packed arrays may have ``most_packed`` entries in all.
+    """
     messages: list[tuple[Message, int]] = []
-    start = 0
+    start, room = 0, most_packed
     while start < len(data):
         try:
             if len(messages) == most:
                 msg = f"more than {most} messages"
                 raise ValueError(msg)
-            message, end = _decode_one(data, start)
+            message, end, room = _decode_one(data, start, room)
         except MALFORMED as error:
             msg = f"byte {start} of {len(data)}: not a valid message ({error})."
             raise MessageError(msg) from error
@@ -118,28 +129,39 @@ def decode(data: bytes, most: int = MOST_MESSAGES) -> list[tuple[Message, int]]:
     return messages
 
 
-def _decode_one(data: bytes, start: int) -> tuple[Message, int]:
+def _decode_one(data: bytes, start: int, room: int) -> tuple[Message, int, int]:
+    """Decode one message; return it, where it ends, and how many packed entries may still come."""
     (length,) = LENGTH.unpack_from(data, start)
     if length > LARGEST_HEADER:
         msg = f"header of {length} bytes; the maximum is {LARGEST_HEADER}"
         raise ValueError(msg)
     position = start + LENGTH.size + length
-    header = data[start + LENGTH.size : position]
-    kind, number, basis, tree, described = json.loads(header, parse_constant=_refuse_constant)
+    header = json.loads(data[start + LENGTH.size : position], parse_constant=_refuse_constant)
+    written = header[0] if type(header[0]) is int else 1
+    if written != FORMAT:
+        older = "where it came from" if written < FORMAT else "here"
+        msg = f"it has format {written}, here format {FORMAT} is read: update NOTEARS-PFL {older}"
+        raise ValueError(msg)
+    _, kind, number, basis, tree, described = header
+    is_named = isinstance(kind, str) and len(kind) <= LONGEST_KIND
+    if not is_named or any(type(n) is not int or abs(n) > LARGEST_NUMBER for n in (number, basis)):
+        msg = "invalid kind, round or basis"
+        raise TypeError(msg)
     arrays = []
     for dtype, shape, *n_kept in described:
         if dtype not in DTYPES or not all(type(n) is int and n >= 0 for n in (*shape, *n_kept)):
             msg = f"array of invalid type {dtype!r} or shape {shape!r}"
             raise ValueError(msg)
         count = int(np.prod(shape, dtype=object))
+        if n_kept:
+            room -= count
+        if room < 0:
+            msg = f"packed array of {count} entries, {-room} more than may still come"
+            raise ValueError(msg)
         read = _unpacked if n_kept else _raw
         array, position = read(data, position, dtype, count, *n_kept)
         arrays.append(array.reshape(shape))
-    is_named = isinstance(kind, str) and len(kind) <= LONGEST_KIND
-    if not is_named or any(type(n) is not int or abs(n) > LARGEST_NUMBER for n in (number, basis)):
-        msg = "invalid kind, round or basis"
-        raise TypeError(msg)
-    return Message(kind, number, basis, _rebuilt(tree, arrays)), position
+    return Message(kind, number, basis, _rebuilt(tree, arrays)), position, room
 
 
 def _raw(data: bytes, position: int, dtype: str, count: int) -> tuple[np.ndarray, int]:
@@ -155,8 +177,8 @@ def _unpacked(
     data: bytes, position: int, dtype: str, count: int, n_kept: int
 ) -> tuple[np.ndarray, int]:
     """Read a packed array of ``count`` entries, ``n_kept`` of them not zero."""
-    if dtype != FLOAT or count > LARGEST_PACKED:
-        msg = f"packed array of invalid type {dtype!r} or of {count} entries"
+    if dtype != FLOAT:
+        msg = f"packed array of invalid type {dtype!r}"
         raise ValueError(msg)
     bits, position = _raw(data, position, "|u1", -(-count // 8))
     values, end = _raw(data, position, dtype, n_kept)

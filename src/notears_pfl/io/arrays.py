@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.lib import format as npy
 
 from notears_pfl.errors import TableError
 from notears_pfl.io.atomic import whole_file
+from notears_pfl.io.machine import blaming_the_machine
 
 # Bytes from which a table stays in its file, and that are read at a time to check it.
 LARGE, CHUNK = 1 << 28, 1 << 24
@@ -27,9 +28,22 @@ class StoredRows:
     shape: tuple[int, ...]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Read rows, by their numbers."""
-        table = np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
-        return np.array(table[rows])
+        """Read rows, by their numbers.
+
+        Where the file is damaged or its disk fails, reading raises an error; a memory map would
+        end the process.
+        """
+        numbers = np.arange(self.shape[0])[rows]
+        found = np.empty((len(numbers), *self.shape[1:]), self.dtype)
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+        with blaming_the_machine(self.path, "read"), self.path.open("rb") as file:
+            # Neighbouring rows are read at once.
+            for first, end in pairwise([*starts.tolist(), len(numbers)]):
+                block = found[first:end]
+                file.seek(self.offset + int(numbers[first]) * (block.nbytes // len(block)))
+                if file.readinto(block.data) < block.nbytes:
+                    raise _unreadable(self.path, f"it ends in row {numbers[end - 1] + 1} or before")
+        return found
 
 
 def write_arrays(arrays: Mapping[str, Any], path: str | Path) -> None:
@@ -85,8 +99,13 @@ def read_arrays(path: str | Path, *, table: str = "") -> dict[str, Any]:
                 found[table] = _stored(Path(path), archive.zip, member) if large else archive[table]
             return found
     except (KeyError, ValueError, EOFError, OSError, BadZipFile) as error:
-        msg = f"{path}: cannot be read as arrays ({error}). Delete it and run the workflow again."
-        raise TableError(msg) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str | Path, reason: object) -> TableError:
+    return TableError(
+        f"{path}: cannot be read as arrays ({reason}). Delete it and run the workflow again."
+    )
 
 
 def _stored(path: Path, archive: ZipFile, member: str) -> StoredRows:
@@ -94,14 +113,19 @@ def _stored(path: Path, archive: ZipFile, member: str) -> StoredRows:
     with archive.open(member) as file:
         version = npy.read_magic(file)
         read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read_header(file)
+        shape, fortran_order, dtype = read_header(file)
+        size, start = int(np.prod(shape)) * dtype.itemsize, file.tell()
         # Reading to the end compares the checksum.
         while file.read(CHUNK):
             pass
-    size = int(np.prod(shape)) * dtype.itemsize
     info = archive.getinfo(member)
+    if info.compress_type != ZIP_STORED or fortran_order or dtype.hasobject:
+        msg = f"{member} is compressed, stored column by column, or holds objects"
+        raise ValueError(msg)
+    if start + size != info.file_size:
+        msg = f"{member} has {info.file_size - start} bytes; {size} are needed"
+        raise ValueError(msg)
     with path.open("rb") as raw:
         raw.seek(info.header_offset + 26)
         lengths = np.frombuffer(raw.read(4), dtype="<u2")
-    start = info.header_offset + 30 + int(lengths.sum())
-    return StoredRows(path, start + info.file_size - size, dtype, shape)
+    return StoredRows(path, info.header_offset + 30 + int(lengths.sum()) + start, dtype, shape)

@@ -68,7 +68,7 @@ def read_table(
     """
     separator = "," if str(path).endswith(".csv") else "\t"
     content = table_text(path, separator)
-    usecols = None if only is None else only.__contains__
+    usecols = None if only is None else lambda name: restored(name) in only
     table = _parsed(content, path, separator, na_values=["n/a"], usecols=usecols)
     named = [column for column in dict.fromkeys((*LABELS, *text)) if column in table]
     return table.assign(**_text(content, path, separator)[named]) if named else table

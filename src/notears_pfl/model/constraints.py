@@ -25,6 +25,11 @@ class Constraints:
     required: Mask
     before: Mask
 
+    def at_sites(self, K: int) -> tuple[Mask, Mask]:
+        """Edges that may exist at K sites, and those that exist for certain: two of (K, d, d)."""
+        shape = (K, *self.allowed.shape)
+        return np.broadcast_to(self.allowed, shape), np.broadcast_to(self.required, shape)
+
     def order(self, order: Order) -> Order:
         """Order nearest to a given one in which ROIs come before others as they must."""
         if not self.before.any():

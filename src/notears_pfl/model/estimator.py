@@ -294,7 +294,7 @@ class NotearsPFL:
             Second moments, and how many independent samples they are worth.
         """
         known = self._constraints(U.shape[-1]) or free_constraints(U.shape[-1])
-        allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
+        allowed, required = known.at_sites(len(U))
         return search_from(
             U, n, list(self.order_), self.adjacency_, self.threshold, allowed, required
         )

@@ -442,8 +442,8 @@ def edge_odds(
 ) -> tuple[Array, Prior, Array]:
     """Log-odds that an allowed edge exists and exceeds ``floor``, given the other edges.
 
-    Also returns the prior of its weight, and the probability that a site has it if it is common,
-    which the next call needs as ``present``.
+    The log-odds are 0 where an edge is not allowed. Also returns the prior of its weight, and the
+    probability that a site has it if it is common, which the next call needs as ``present``.
 
     The evidence of the *other* sites that an edge is common is bounded from below: with the
     probabilities γ that they have it, each site's likelihood counts γ times, the shared weight μ is
@@ -577,9 +577,9 @@ def log_posterior(U: Array, n: Array, noise: Array, evidence: Evidence) -> Array
 
 
 def wide_variance(n: Array, noise: Array) -> Array:
-    """Variance, (K, 1, 1), of priors that leave least squares as they are.
+    """Variance, (K, 1, 1), of priors that matter only where an ROI has more parents than samples.
 
-    Unless there are more parents than samples.
+    Elsewhere they leave least squares as they are.
     """
     variance: Array = (1e5 * noise / n)[:, None, None]
     return variance

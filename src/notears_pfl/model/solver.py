@@ -336,9 +336,20 @@ STARTS: tuple[Start, ...] = ("path", "consensus", "own")
 
 @dataclass(frozen=True)
 class SearchedOrders:
-    """End of the search that was kept, the name of its start, and blocks T to refit from.
+    """What the search over orders ended with.
 
-    What ties are worth to every site, (K,), and which sites keep an order of their own.
+    Parameters
+    ----------
+    found : Directed
+        End of the search that was kept.
+    start : {"path", "consensus", "own"}
+        Name of its start.
+    T : ndarray of shape (B, K, d, d)
+        Blocks to refit from.
+    ties : ndarray of shape (K,)
+        What ties are worth to every site, per sample.
+    untied : ndarray of bool, shape (K,)
+        Which sites keep an order of their own.
     """
 
     found: Directed
@@ -366,7 +377,7 @@ def _search_orders(
     for other in (agreed, own) if len(U) > 1 else (agreed,):
         starts.append((other, refit(problem, other, loose, log)))
         objectives.append(log.objective[-1])
-    allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
+    allowed, required = known.at_sites(len(U))
     is_poor = poor(objectives)
     ends = [
         direct(
@@ -405,7 +416,7 @@ def solve(
     searched = _search_orders(problem, variances, U, n, Z, known, options, log)
     found = searched.found
     final = refit(problem, found.orders, options, log, start=searched.T)
-    allowed, required = (np.broadcast_to(m, U.shape) for m in (known.allowed, known.required))
+    allowed, required = known.at_sites(len(U))
     possible, edges, Z_end = (
         respecting(found.orders) & allowed,
         found.evidence.adjacency,

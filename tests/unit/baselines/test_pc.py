@@ -1,6 +1,7 @@
 """PC finds what causal-learn's PC finds, from the definition of its tests."""
 
 import sys
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from notears_pfl.baselines import pc
 from notears_pfl.baselines.equivalence import Pdag, essential_graph
-from notears_pfl.baselines.pc import pc_with_edges, skeleton
+from notears_pfl.baselines.pc import _choices, _kept_choices, pc_with_edges, skeleton
 from notears_pfl.errors import InputError
 from notears_pfl.model.problem import is_acyclic
 
@@ -126,3 +127,15 @@ def test_the_size_of_the_blocks_of_tests_changes_nothing(samples_of, monkeypatch
 
     for name in ("cpdag", "dag", "evidence"):
         assert_array_equal(getattr(pc(x, alpha=0.3), name), getattr(whole, name))
+
+
+def test_only_small_tables_of_positions_stay_in_memory():
+    _kept_choices.cache_clear()
+    tracemalloc.start()
+
+    sizes = [_choices(n, 2).nbytes for n in (10, 30, 50, 51, 52, 53)]
+
+    assert tracemalloc.get_traced_memory()[0] < sum(sizes[:2]) + 2**16
+    assert max(sizes) > 2**20
+    assert _choices(30, 2) is _choices(30, 2)
+    tracemalloc.stop()

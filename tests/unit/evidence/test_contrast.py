@@ -1,5 +1,7 @@
 """Differences of weights between groups."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,19 @@ def test_small_differences_count_as_none(study):
 
     assert ((T != 0) == (np.abs(difference) > 0.3)).all()
     assert (T != 0).sum() == 2
+
+
+def test_only_the_moments_of_parents_are_copied(rng):
+    U = np.eye(60) + 0.01 * rng.normal(size=(2, 20, 3, 60, 60))
+    parents = np.eye(60, k=1) > 0
+    groups = [(own, np.full((20, 3), 80.0)) for own in U]
+    tracemalloc.start()
+
+    _, T = contrast(*groups, parents)
+
+    assert tracemalloc.get_traced_memory()[1] < U.nbytes / 20
+    tracemalloc.stop()
+    assert T.all()
 
 
 def test_differences_that_do_not_count_change_nothing_for_the_others(rng):

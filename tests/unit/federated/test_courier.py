@@ -224,16 +224,28 @@ def poisoned(change):
         (poisoned(lambda r, b, W, f: (r, b, ("all",))), "a str does not match the request"),
         (poisoned(lambda r, b, W, f: (r - 1, b, ((W, f),))), "an answer to round"),
         (lambda data: data + b"\x00", "not a valid message"),
+        (lambda data: data.replace(b"[2,", b"[1,", 1),
+         r"it has format 1, .*update NOTEARS-PFL where it came from\)"),
         (lambda data: b"", "the reply does not hold the expected answers"),
         (lambda data: encode(Message("lost", 0, 0)), "lost its state each time"),
     ],
-)
+)  # fmt: skip
 def test_a_poisoned_answer_stops_the_fit_and_names_the_site(hospitals, spoil, reason):
     courier = hospitals.courier()
     hospitals.spoil = {"S1": spoil}
 
     with pytest.raises((MessageError, FederatedError), match=f"site S1.*{reason}"):
         fitted(courier)
+
+
+def test_every_site_may_send_packed_arrays_up_to_the_limit(hospitals, monkeypatch):
+    """At the centre, the answers of all sites are saved and read together."""
+    expected = on_one_machine(hospitals)
+    monkeypatch.setattr("notears_pfl.federated.courier.LARGEST_PACKED", 8 * 8)
+
+    fit = fitted(hospitals.courier())
+
+    assert fit.weights_.tobytes() == expected.weights_.tobytes()
 
 
 @pytest.mark.parametrize("value", [np.nan, 1e160])

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notears_pfl.federated.messages import (
+    FORMAT,
     LARGEST_HEADER,
+    LARGEST_PACKED,
     Message,
     MessageError,
     decode,
@@ -22,7 +24,8 @@ from notears_pfl.model.federation import Description
 
 
 def forged(header, body=b""):
-    text = json.dumps(header).encode()
+    content = [FORMAT, *header] if isinstance(header, list) else header
+    text = json.dumps(content).encode()
     return struct.pack("<I", len(text)) + text + body
 
 
@@ -141,6 +144,64 @@ def test_a_small_message_does_not_take_much_memory():
     assert shape == "30001"
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
+
+
+def zeros(*sizes):
+    """Forge a message of packed arrays of zeros to which its values do not refer."""
+    described = [["<f8", [size], 0] for size in sizes]
+    return forged(["step", 0, 0, {"tuple": []}, described], bytes(sum(-(-n // 8) for n in sizes)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(zeros(LARGEST_PACKED, LARGEST_PACKED), id="in one message"),
+        pytest.param(zeros(LARGEST_PACKED) + zeros(LARGEST_PACKED), id="in two messages"),
+        pytest.param(zeros(*[LARGEST_PACKED // 4] * 5), id="smaller ones"),
+    ],
+)
+def test_packed_arrays_of_a_bundle_do_not_take_more_memory_than_the_largest(data):
+    tracemalloc.start()
+
+    with pytest.raises(MessageError, match=r"packed array of .* more than may still come"):
+        decode(data)
+
+    # A byte per entry is needed while an array is unpacked.
+    assert tracemalloc.get_traced_memory()[1] < 1.3 * 8 * LARGEST_PACKED
+    tracemalloc.stop()
+
+
+def test_zeros_that_a_reader_would_refuse_are_not_packed():
+    half = np.zeros(LARGEST_PACKED // 2 + 1)
+
+    data = encode(Message("step", 0, 0, (half, half)))
+
+    assert len(data) == pytest.approx(half.nbytes * (1 + 1 / 64), rel=1e-3)
+    assert len(decode(data)) == 1
+
+
+def test_matrices_of_fifty_sites_with_400_rois_may_all_be_packed():
+    W = np.zeros((400, 400))
+
+    ((message, _),) = decode(encode(Message("step", 0, 0, (W,) * 50)))
+
+    assert len(message.values) == 50
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (["step", 0, 0, {"tuple": []}, []], f"it has format 1, here format {FORMAT} is read: "
+         "update NOTEARS-PFL where it came from"),
+        ([FORMAT + 1, "something new"], f"it has format {FORMAT + 1}, here format {FORMAT} is "
+         "read: update NOTEARS-PFL here"),
+    ],
+)  # fmt: skip
+def test_the_older_of_two_versions_is_to_be_updated(header, reason):
+    text = json.dumps(header).encode()
+
+    with pytest.raises(MessageError, match=reason):
+        decode(struct.pack("<I", len(text)) + text)
 
 
 def test_a_header_is_not_read_beyond_its_largest_length():

@@ -14,6 +14,7 @@ from notears_pfl.io.networks import (
     read_discovery_series,
     read_networks,
     read_start,
+    read_subjects,
     with_parameters,
     write_fit,
     write_network,
@@ -118,6 +119,16 @@ def test_only_discovery_subjects_of_the_group_are_read_by_site(tmp_path):
     }  # fmt: skip
     assert series["KUT"]["sub-4"].columns.tolist() == ROIS
     assert series["KUT"]["sub-4"]["ACG.R"].tolist() == [3, 1]
+
+
+def test_regions_whose_names_a_spreadsheet_would_run_are_read(tmp_path, rng):
+    table = pd.DataFrame(rng.normal(size=(3, 3)), columns=["-A1", "B", "=C"])
+    write_table(table, tmp_path / "sub-1.tsv", index=False)
+
+    found = read_subjects(["sub-1"], {"sub-1": str(tmp_path / "sub-1.tsv")}, ["=C", "-A1"])
+
+    assert (tmp_path / "sub-1.tsv").read_text().startswith("'-A1\tB\t'=C\n")
+    pd.testing.assert_frame_equal(found["sub-1"], table[["=C", "-A1"]])
 
 
 def test_plain_makes_json_of_arrays_and_turns_nan_into_null():

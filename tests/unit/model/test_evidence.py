@@ -9,7 +9,9 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from notears_pfl.model.evidence import (
+    BLOCK,
     GIVEN_COMMON,
+    NARROW,
     Prior,
     Rates,
     all_statistics,
@@ -86,30 +88,89 @@ def test_residuals_are_those_of_the_posterior_mean(study):
     assert found.used[0] == pytest.approx(np.trace(np.linalg.solve(P, X.T @ X / s)))
 
 
-def test_statistics_of_the_edges_alone_are_those_among_all_weights(study):
-    x, A, noise, _ = study
-    U = np.einsum("kni,knj->kij", x, x) / n
+@pytest.fixture
+def uneven(rng):
+    """Give moments of ten ROIs, and a graph of each site in which some ROIs have many parents.
 
-    found = parent_statistics(U, n / noise, A, 0.7)
-    r, g = all_statistics(U, n / noise, A, 0.7)
+    Every ROI has at most three parents, but for ROI 8 with six to eight and, at site 1, ROI 5 with
+    five.
+    """
+    A = np.zeros((K, 10, 10), dtype=bool)
+    for k, j in product(range(K), range(1, 10)):
+        A[k, rng.choice(j, size=min(j, (j + k) % 4), replace=False), j] = True
+    for k in range(K):
+        A[k, : 6 + k, 8] = True
+    A[1, :5, 5] = True
+    x = rng.normal(size=(K, 60, 10)) @ np.linalg.inv(np.eye(10) - A * rng.normal(size=A.shape))
+    return np.einsum("kni,knj->kij", x, x) / 60, A
+
+
+def given_the_others(U, precision, parents, m, v, j):
+    """Score and curvature of every weight into ROI j: the other parents' are solved for."""
+    G = precision * U
+    r, g = np.empty(len(U)), np.empty(len(U))
+    for i in range(len(U)):
+        S = np.flatnonzero(parents & (np.arange(len(U)) != i))
+        P = G[np.ix_(S, S)] + np.diag(1 / v[S])
+        r[i] = G[i, j] - G[i, S] @ np.linalg.solve(P, G[S, j] + m[S] / v[S])
+        g[i] = G[i, i] - G[i, S] @ np.linalg.solve(P, G[S, i])
+    return r, g
+
+
+@pytest.mark.parametrize("block", [BLOCK, 1])
+def test_statistics_are_those_of_one_column_after_the_other(uneven, rng, monkeypatch, block):
+    U, A = uneven
+    k, j = np.repeat(np.arange(K), 9), np.tile(np.arange(1, 10), K)
+    parents, precision = A[k, :, j], rng.uniform(20, 90, size=len(k))
+    prior = Prior(rng.normal(size=parents.shape), rng.uniform(0.2, 2, size=parents.shape))
+    monkeypatch.setattr("notears_pfl.model.evidence.BLOCK", block)
+
+    r, g = edge_statistics(U, precision, parents, prior, k, j)
+
+    for row, (site, roi) in enumerate(zip(k, j, strict=True)):
+        own = precision[row], parents[row], prior.m[row], prior.v[row], roi
+        expected = given_the_others(U[site], *own)
+        others = np.arange(10) != roi
+        assert_allclose(r[row, others], expected[0][others], rtol=1e-9, atol=1e-9)
+        assert_allclose(g[row, others], expected[1][others], rtol=1e-9)
+
+
+def test_statistics_of_the_edges_alone_are_those_among_all_weights(uneven, rng):
+    U, A = uneven
+    precision = rng.uniform(20, 90, size=(K, 10))
+    variance = np.array([0.3, 0.7, 2.0])[:, None, None]
+
+    found = parent_statistics(U, precision, A, variance)
+    r, g = all_statistics(U, precision, A, variance)
 
     assert_allclose(found.r[A], r[A])
     assert_allclose(found.g[A], g[A])
     assert not found.r[~A].any()
+    for k, j in product(range(K), range(10)):
+        S, G = np.flatnonzero(A[k, :, j]), precision[k, j] * U[k]
+        w = np.zeros(10)
+        P = G[np.ix_(S, S)] + np.eye(len(S)) / variance[k, 0, 0]
+        w[S], w[j] = np.linalg.solve(P, G[S, j]), -1.0
+        assert found.residual[k, j] == pytest.approx(w @ G @ w)
+        used = np.trace(np.linalg.solve(P, G[np.ix_(S, S)]))
+        assert found.used[k, j] == pytest.approx(used, abs=1e-9)
+        of_edges = given_the_others(
+            U[k], precision[k, j], A[k, :, j], np.zeros(10), np.full(10, variance[k, 0, 0]), j
+        )
+        assert_allclose([r[k, S, j], g[k, S, j]], np.array(of_edges)[:, S], rtol=1e-9, atol=1e-9)
 
 
-def test_columns_decided_part_by_part_are_those_decided_at_once(rng, monkeypatch):
-    weights = np.triu(rng.normal(size=(d, d)), k=1)
-    x = rng.normal(size=(K, n, d)) @ np.linalg.inv(np.eye(d) - weights)
-    U = np.einsum("kni,knj->kij", x, x) / n
-    allowed = np.broadcast_to(np.triu(np.ones((d, d), dtype=bool), k=1), U.shape)
+def test_columns_decided_part_by_part_are_those_decided_at_once(uneven, monkeypatch):
+    U, graph = uneven
+    allowed = np.broadcast_to(np.triu(np.ones((10, 10), dtype=bool), k=1), U.shape)
     none = np.zeros(U.shape, dtype=bool)
 
-    at_once = decide(U, np.full(K, n), allowed, none, 0.3, none)
+    at_once = decide(U, np.full(K, 60), allowed, graph, 0.1, none)
     monkeypatch.setattr("notears_pfl.model.evidence.BLOCK", 1)
-    by_column = decide(U, np.full(K, n), allowed, none, 0.3, none)
+    by_column = decide(U, np.full(K, 60), allowed, graph, 0.1, none)
 
-    assert at_once.adjacency.any()
+    n_parents = at_once.adjacency.sum(axis=1)
+    assert n_parents.max() > NARROW > 2 > n_parents.min()
     assert_array_equal(by_column.adjacency, at_once.adjacency)
     assert_allclose(by_column.probability, at_once.probability, rtol=1e-9)
     assert_allclose(by_column.noise, at_once.noise)
