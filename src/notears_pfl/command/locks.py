@@ -5,6 +5,7 @@ however it ends. Jobs do not inherit this lock, as they are programs of their ow
 """
 
 import atexit
+import contextlib
 import fcntl
 import os
 import shutil
@@ -197,7 +198,8 @@ def _write(file: TextIO, text: str) -> None:
 def _forget(place: Path, process: int) -> None:
     """Empty the note of a run that ends by itself. Children that are no programs leave it."""
     if os.getpid() == process:
-        with _held.pop(place) as file:
+        # A disk that has gone takes no writes, and keeps no lock.
+        with contextlib.suppress(OSError), _held.pop(place) as file:
             _write(file, "")
 
 
