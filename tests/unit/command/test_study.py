@@ -9,7 +9,7 @@ from tests.unit.command.test_new import PEOPLE, write_raw
 from notears_pfl.cli import main
 from notears_pfl.command import study
 from notears_pfl.command.study import COHORT, run_study
-from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, targets_of
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, starts_jobs, targets_of
 
 
 @pytest.fixture
@@ -68,6 +68,17 @@ def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--cores", "1", str(COHORT)]) == {str(COHORT)}
     assert targets_of(["--cores", "1", "--summary"]) == set()
     assert targets_of(["--no-option-of-snakemake"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [
+        (["--cores", "1"], True), (["--cores", "1", "--until", "cohort"], True), (["-n"], False),
+        (["--summary"], False), (["--unlock"], False), (["--no-option-of-snakemake"], True),
+    ],
+)  # fmt: skip
+def test_options_say_whether_jobs_are_started(options, starts):
+    assert starts_jobs(options) == starts
 
 
 def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monkeypatch):
