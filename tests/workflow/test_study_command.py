@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import yaml
 
-from .conftest import ROOT, new_study, with_series
+from notears_pfl.command.locks import NOTE
+
+from .conftest import ROOT, StudyFolder, new_study, with_series
 from .own_dataset import AT_START, name_of
 
 
@@ -147,7 +149,9 @@ def test_options_of_snakemake_are_for_runs_alone(study):
     assert "only notears-pfl study run takes options of Snakemake" in done.stderr
 
 
-def test_a_killed_run_is_named_and_unlocked(tmp_path):
+@pytest.fixture
+def under_way(tmp_path):
+    """Start a run in a folder of its own, and wait until it has locked it."""
     shutil.copytree(ROOT / "config", tmp_path / "config")
     run = subprocess.Popen(
         [sys.executable, "-m", "notears_pfl", "study", "run", "config/config.yaml"],
@@ -157,17 +161,51 @@ def test_a_killed_run_is_named_and_unlocked(tmp_path):
         while not [*tmp_path.glob(".snakemake/locks/*.output.lock")]:
             assert run.poll() is None
             time.sleep(0.1)
-        under_way = pfl(tmp_path, "unlock")
+        yield run
     finally:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+
+
+def test_a_killed_run_is_named_and_unlocked(under_way, tmp_path):
+    alive = pfl(tmp_path, "unlock")
+    os.killpg(under_way.pid, signal.SIGKILL)
+    under_way.wait()
     again = pfl(tmp_path, "run", "config/config.yaml")
     unlocked = pfl(tmp_path, "unlock")
     planned = pfl(tmp_path, "run", "config/config.yaml", "--", "--dry-run")
 
-    assert (under_way.returncode, again.returncode) == (1, 1)
-    assert f"(process {run.pid}, begun on" in under_way.stdout
-    assert f"still locked by a run that was killed (process {run.pid}" in again.stderr
+    assert (alive.returncode, again.returncode) == (1, 1)
+    assert f"(process {under_way.pid}, begun on" in alive.stdout
+    assert f"still locked by a run that was killed (process {under_way.pid}" in again.stderr
     assert "notears-pfl study unlock" in again.stderr
     assert (unlocked.returncode, planned.returncode) == (0, 0)
     assert "locked" not in planned.stderr
+
+
+def test_jobs_plan_from_the_record_of_their_run_whatever_else_is_started(under_way, tmp_path):
+    record, note = tmp_path / ".snakemake/study_source.pickle", tmp_path / NOTE
+    before = record.read_bytes(), note.read_bytes()
+    study = StudyFolder(tmp_path)
+    study.edit_table("sites", lambda sites: sites.iloc[:2])
+
+    checked = pfl(tmp_path, "check", "config/config.yaml")
+    summary = study.snakemake("--summary")
+    refused = study.snakemake("--cores", "1")
+
+    assert (checked.returncode, summary.returncode, refused.returncode) == (0, 0, 1)
+    assert "Directory cannot be locked" in refused.stderr
+    assert (record.read_bytes(), note.read_bytes()) == before
+
+
+def test_a_run_of_a_part_keeps_a_record_for_its_jobs(study):
+    record = study.path / ".snakemake/study_source.pickle"
+    with_series(study)
+    assert study.snakemake("--dry-run").returncode == 0
+    assert not record.exists()
+
+    study.run("--until", "ingest_timeseries")
+
+    assert record.is_file()
+    assert (study.path / NOTE).read_text() == ""

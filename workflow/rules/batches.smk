@@ -1,17 +1,10 @@
 # Rules that work on several subjects in one job: each makes the list of its batch's files, and names
 # these files in its parameters.
-from notears_pfl.command.locks import is_locked
-from notears_pfl.command.workflow import targets_of
 from notears_pfl.io.batches import (
     DISCARD,
     FORCE,
     remove_untrue_lists,
     remove_used,
-)
-
-# Not a dry run, a summary or the like, a job, or a start that the lock of another run will refuse.
-WILL_RUN = (
-    workflow.is_main_process and not is_locked() and bool(targets_of(sys.argv[1:]))
 )
 
 if workflow.is_main_process:

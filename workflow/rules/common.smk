@@ -2,8 +2,10 @@ from itertools import pairwise
 
 from snakemake.logging import logger
 
+from notears_pfl.command.locks import note_this_run
+from notears_pfl.command.workflow import starts_jobs, targets_of
 from notears_pfl.io.fingerprint import code_fingerprint
-from notears_pfl.study.plan import plan_study
+from notears_pfl.study.plan import RECORD, plan_study
 
 # A study with one group, or a single pilot subject, can be preprocessed. Snakemake does not tell the
 # workflow its targets while reading it, and jobs of such a run, other processes, have other ones.
@@ -12,11 +14,22 @@ ASKED = {word for before, word in pairwise(sys.argv) if before not in NUMBERS}
 PREPROCESSING_ALONE = "preprocessing" in ASKED and "all" not in ASKED
 
 try:
+    # Neither a job, a dry run or the like, nor a start while another run is under way.
+    IS_NOTED = (
+        workflow.is_main_process and starts_jobs(sys.argv[1:]) and note_this_run()
+    )
+except PflError as error:
+    raise WorkflowError(f"This study cannot be run here.\n{error}")
+
+# It makes all of its targets.
+WILL_RUN = IS_NOTED and bool(targets_of(sys.argv[1:]))
+
+try:
     PLAN = plan_study(
         config,
         ROOT / "workflow/schemas",
         " + ".join(str(path) for path in workflow.configfiles),
-        record=Path(".snakemake/study_source.pickle"),
+        record=RECORD if IS_NOTED or not workflow.is_main_process else None,
         is_main=workflow.is_main_process,
         needs_networks=workflow.is_main_process and not PREPROCESSING_ALONE,
     )

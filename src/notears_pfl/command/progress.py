@@ -197,10 +197,11 @@ class Progress:
         # Whatever the job printed itself stays where it is.
         self.screen.forget()
         reason = reason_in(logs)
-        self.screen.say(
+        self._say(
             f"{stage.name if stage else OTHER}: a job of the rule {rule} failed"
             + (f": {reason}" if reason else ".")
-            + (f"\n  Its whole log: {', '.join(logs)}" if logs else "")
+            + (f"\n  Its whole log: {', '.join(logs)}" if logs else ""),
+            now,
         )
         self._draw(now)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from snakemake.utils import update_config
 
-from notears_pfl.command.locks import noting_this_run
 from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
@@ -32,7 +31,6 @@ SERIES_ADVICE = (
     "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
     "from the table."
 )
-RECORD = Path(".snakemake/study_source.pickle")
 COHORT = Path("results/cohort/participants.tsv")
 
 
@@ -56,8 +54,9 @@ def plan_of(config: Path, *, needs_networks: bool = True) -> Plan:
     settings = merged_settings(config)
     names = dict.fromkeys([str(config), str(DEFAULTS)])
     return plan_study(
-        settings, SCHEMAS, " + ".join(names), RECORD, is_main=True, needs_networks=needs_networks
-    )
+        settings, SCHEMAS, " + ".join(names), record=None, is_main=True,
+        needs_networks=needs_networks,
+    )  # fmt: skip
 
 
 def refusal(error: PflError, config: Path) -> str:
@@ -92,10 +91,12 @@ def check_study(config: Path, *, preprocessing: bool = False) -> int:
         return 1
     print("\n".join(described(plan)), flush=True)
     if isinstance(plan.source, RoiSeries):
-        people, table = plan.source.participants, plan.source.participants_table
+        people, source = plan.source.participants, merged_settings(config)["source"]
+        # The user's own; results, which list enrolled subjects, are not there before a run.
+        table = source.get("participants") or source["series"]
         if unknown := unknown_groups(people, plan.groups, table):
             print(unknown, flush=True)
-        source, regions = merged_settings(config)["source"], (plan.atlas.rois, plan.atlas.selected)
+        regions = (plan.atlas.rois, plan.atlas.selected)
         if problems := series_problems(plan.source.series, source, *regions):
             unusable = describe_problems(problems, len(people), table, SERIES_ADVICE)
             print("\n".join([*plan.source.notices, "", unusable]))
@@ -116,8 +117,7 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     before = {path: _changed_at(path) for path in (COHORT, REPORT)}
     # In one word: all by itself would be taken for the target by the rules.
     options = [f"--cores={cores}", *further]
-    with noting_this_run():
-        code = run_snakemake([*config_option(config), *options])
+    code = run_snakemake([*config_option(config), *options])
     if code == 0:
         targets = targets_of(options)
         # Not what an earlier run has left, unless this one has found it up to date.

@@ -18,15 +18,17 @@ DEFAULTS = Path("config/config.yaml")
 REPORT = Path("results/report/index.html")
 # Atlases with a configuration in config/atlases.
 READY_ATLASES = ("AAL3", "Schaefer100", "Schaefer200", "Schaefer400", "Power264")
-# Options of Snakemake with which it makes nothing, or not all (as it calls them once read).
-PARTIAL = (
-    "dryrun", "touch", "until", "omit_from", "batch", "lint", "list_rules", "list_target_rules",
-    "summary", "detailed_summary", "dag", "rulegraph", "filegraph", "d3dag", "unlock",
-    "cleanup_metadata", "cleanup_shadow", "conda_cleanup_envs", "conda_create_envs_only",
-    "list_conda_envs", "container_cleanup_images", "list_changes", "list_input_changes",
-    "list_params_changes", "list_untracked", "delete_all_output", "delete_temp_output",
-    "containerize", "generate_unit_tests", "print_compilation", "archive", "report",
+# Options of Snakemake with which it starts no job (as it calls them once read).
+IDLE = (
+    "dryrun", "lint", "list_rules", "list_target_rules", "summary", "detailed_summary", "dag",
+    "rulegraph", "filegraph", "d3dag", "unlock", "cleanup_metadata", "cleanup_shadow",
+    "conda_cleanup_envs", "conda_create_envs_only", "list_conda_envs", "container_cleanup_images",
+    "list_changes", "list_input_changes", "list_params_changes", "list_untracked",
+    "delete_all_output", "delete_temp_output", "containerize", "generate_unit_tests",
+    "print_compilation", "archive", "report",
 )  # fmt: skip
+# Those with which its jobs do not make all of the targets.
+PARTIAL = ("touch", "until", "omit_from", "batch")
 # Exit code of a command that was called with wrong options.
 USAGE = 2
 
@@ -83,15 +85,26 @@ def targets_of(arguments: Sequence[str]) -> set[str]:
 
     None either if these are no options of Snakemake, as where another program has called it.
     """
+    options = _read(arguments)
+    if options is None or any(getattr(options, name, None) for name in IDLE + PARTIAL):
+        return set()
+    return {*options.targets} or {"all"}
+
+
+def starts_jobs(arguments: Sequence[str]) -> bool:
+    """Whether Snakemake starts jobs with these options, as far as they are options of it."""
+    options = _read(arguments)
+    return options is None or not any(getattr(options, name, None) for name in IDLE)
+
+
+def _read(arguments: Sequence[str]) -> Any:
+    """Snakemake's options; None if these are not."""
     try:
         # It names its profile even if nothing is wrong.
         with contextlib.redirect_stderr(io.StringIO()):
-            _, options = _parsed(arguments)
+            return _parsed(arguments)[1]
     except SystemExit:
-        return set()
-    if any(getattr(options, name, None) for name in PARTIAL):
-        return set()
-    return {*options.targets} or {"all"}
+        return None
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[Any, Any]:

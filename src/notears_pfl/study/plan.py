@@ -1,13 +1,13 @@
 """The plan of a study: everything the rules need to know, worked out before any job starts."""
 
 import hashlib
-import json
 import pickle
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from pprint import pformat
 from typing import Any, Literal
 
 import pandas as pd
@@ -22,6 +22,8 @@ from notears_pfl.study.configuration import StudyTables, read_tables
 from notears_pfl.study.participants import NO_SITE
 from notears_pfl.study.sources import Source, Wildcards, read_source
 
+# What the process that starts jobs has found of the subjects, for these jobs.
+RECORD = Path(".snakemake/study_source.pickle")
 # Columns of the sites table that only the phantom uses: numbers of subjects to generate.
 PHANTOM_COUNTS = ["phantom_patients", "phantom_controls"]
 # Subjects of a job in a study of up to so many: a plan of few hundred batches takes seconds. Few
@@ -189,13 +191,14 @@ class SourceRecord:
 
     @cached_property
     def _key(self) -> bytes:
-        text = json.dumps([self.config, sys.version, pd.__version__], sort_keys=True, default=str)
+        # In one order, also where some keys of a mapping are numbers.
+        text = pformat([self.config, sys.version, pd.__version__])
         code = code_fingerprint(__file__, Path(__file__).parents[2])
         return hashlib.sha256(f"{code}{text}".encode()).digest()
 
 
 def plan_study(
-    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path, is_main: bool,
+    config: Mapping[str, Any], schemas: str | Path, name: str, record: Path | None, is_main: bool,
     needs_networks: bool = True,
 ) -> Plan:  # fmt: skip
     """Check the configuration of a study and plan it.
@@ -208,18 +211,20 @@ def plan_study(
         Folder with the schemas of the configuration and its tables.
     name : str
         Name of the configuration in error messages: its files.
-    record : path
+    record : path or None
         File for what was found of the subjects. Jobs on a cluster plan the study again: from this
-        file, as the process that started them did, and at no cost that grows with the study.
+        file, as the process that started them did, and at no cost that grows with the study. None
+        where no job will be started, as the record may be that of a run under way.
     is_main : bool
-        Whether this process starts the jobs, and so reads the subjects and writes the record.
+        Whether this process is no job, and so reads the subjects and writes the record.
     needs_networks : bool
         Whether networks are to be estimated; if not, one group is enough.
     """
     tables = read_tables(config, schemas, name)
-    kept = SourceRecord(record, config)
-    source = (None if is_main else kept.read()) or read_source(config, tables, name)
-    if is_main:
+    kept = None if record is None else SourceRecord(record, config)
+    found = None if is_main or kept is None else kept.read()
+    source = found or read_source(config, tables, name)
+    if is_main and kept is not None:
         kept.write(source)
     if needs_networks and not source.sites:
         raise CohortError(next(line for line in source.notices if NO_SITE in line))

@@ -206,6 +206,20 @@ def test_a_log_file_is_not_silent_for_long(run):
     assert lines()[1:] == ["Phantom        begins: 2 jobs", "Phantom        0 of 2 jobs"]
 
 
+def test_after_a_failure_a_log_file_is_silent_for_as_long(run):
+    progress, lines = run({"scan": 2}, is_terminal=False)
+    progress.start(1, "scan", 1000.0, [], [])
+    progress.start(2, "scan", 1000.0, [], [])
+    progress.fail(2, "scan", 1100.0, [])
+    progress.remind(1120.0)
+
+    assert lines()[-1] == "Phantom: a job of the rule scan failed."
+
+    progress.remind(1220.0)
+
+    assert lines()[-1] == "Phantom        0 of 2 jobs"
+
+
 def test_a_terminal_needs_no_reminder(run):
     progress, lines = run({"scan": 2}, is_terminal=True)
     progress.start(1, "scan", 0.0, [], [])

@@ -9,7 +9,7 @@ from tests.unit.command.test_new import PEOPLE, write_raw
 from notears_pfl.cli import main
 from notears_pfl.command import study
 from notears_pfl.command.study import COHORT, run_study
-from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, targets_of
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, starts_jobs, targets_of
 
 
 @pytest.fixture
@@ -70,6 +70,17 @@ def test_options_that_make_nothing_have_no_targets():
     assert targets_of(["--no-option-of-snakemake"]) == set()
 
 
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [
+        (["--cores", "1"], True), (["--cores", "1", "--until", "cohort"], True), (["-n"], False),
+        (["--summary"], False), (["--unlock"], False), (["--no-option-of-snakemake"], True),
+    ],
+)  # fmt: skip
+def test_options_say_whether_jobs_are_started(options, starts):
+    assert starts_jobs(options) == starts
+
+
 def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "config", tmp_path / "config")
@@ -91,6 +102,25 @@ def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monk
     assert "people.tsv: 2 of 9 subjects cannot be used. A run would leave them out" in told
     assert "  sub-6: unnamed series have shape (116, 100)" in told
     assert "  sub-7: has no array in series.npz." in told
+
+
+def test_problems_of_series_are_told_of_the_users_own_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    people = [f"{n}\tMAX\t{n % 2}" for n in range(8)]
+    (tmp_path / "people.tsv").write_text("\n".join(["who\tsite\tgroup", *people]))
+    for n in range(8):
+        np.save(tmp_path / f"{n}.npy", np.zeros((100, 116) if n else (116, 100)))
+    (tmp_path / "mine.yaml").write_text(
+        "source: {kind: timeseries, participants: people.tsv, series: '{participant_id}.npy', "
+        "id_column: who, group_values: {1: MDD, 0: HC}}\n"
+    )
+
+    assert main(["study", "check", "mine.yaml"]) == 1
+
+    told = capsys.readouterr().out
+    assert "people.tsv: 1 of 8 subjects cannot be used. A run would leave" in told
+    assert "results/ingest" not in told
 
 
 def test_a_study_with_one_group_is_checked_for_preprocessing_alone(tmp_path, capsys, monkeypatch):

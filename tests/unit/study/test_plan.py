@@ -108,6 +108,32 @@ def test_a_job_plans_the_subjects_that_were_found_when_the_run_started(tmp_path,
     pd.testing.assert_frame_equal(again.source.participants, planned.source.participants)
 
 
+def test_a_record_is_found_again_where_some_keys_of_a_mapping_are_numbers(tmp_path, series_study):
+    record, source = tmp_path / "source.pickle", series_study["source"]
+    values = {1: "MDD", "HC": "HC", 9: "other"}
+    config = {**series_study, "source": {**source, "group_values": values}}
+    people = tmp_path / "participants.tsv"
+    people.write_text(people.read_text().replace("\tMDD\n", "\t1\n"))
+    plan_study(config, SCHEMAS, "config.yaml", record, is_main=True)
+    people.unlink()
+
+    # Jobs may read the settings in another order.
+    source = {**source, "group_values": dict(reversed(values.items()))}
+    config = {**dict(reversed(series_study.items())), "source": source}
+    job = plan_study(config, SCHEMAS, "config.yaml", record, is_main=False)
+
+    assert job.source.participants["group"].tolist() == ["MDD", "MDD", "HC", "HC"]
+
+
+def test_a_process_that_starts_no_jobs_writes_no_record(tmp_path, series_study):
+    before = {path.name for path in tmp_path.iterdir()}
+
+    plan = plan_study(series_study, SCHEMAS, "config.yaml", record=None, is_main=True)
+
+    assert len(plan.participants) == 4
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
 def test_a_record_of_other_settings_is_not_used(tmp_path, series_study):
     record, config = tmp_path / "source.pickle", series_study
     plan_study(config, SCHEMAS, "config.yaml", record, is_main=True)
