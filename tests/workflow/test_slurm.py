@@ -184,7 +184,7 @@ def test_rules_that_work_out_what_they_need_ask_for_more_with_every_attempt():
     asking = {name: body for name, body in workflow_rules() if "_NEED." in body}
 
     draws = {"permutation_draws", "bootstrap_draws", "weight_draws"}
-    assert {*asking} == draws | {"federated_networks"}
+    assert {*asking} == draws | {"pooled_fit", "fit_networks", "federated_networks"}
     for body in asking.values():
         assert re.search(r"mem_mb=lambda wildcards, attempt: \w+_NEED.megabytes \* attempt,", body)
         assert re.search(r"runtime=lambda wildcards, attempt: \w+_NEED.minutes \* attempt,", body)

@@ -1,5 +1,6 @@
 # Rules that work on several subjects in one job: each makes the list of its batch's files, and names
 # these files in its parameters.
+from notears_pfl.command.locks import is_locked
 from notears_pfl.io.batches import (
     DISCARD,
     FORCE,
@@ -8,8 +9,9 @@ from notears_pfl.io.batches import (
 )
 
 if workflow.is_main_process:
-    # A list whose files are gone is removed, so that its batch runs again.
-    for line in remove_untrue_lists("results/batches"):
+    # A list whose files are gone is removed, so that its batch runs again; not those of another run
+    # that is under way.
+    for line in [] if is_locked() else remove_untrue_lists("results/batches"):
         logger.warning(line)
     # Forced jobs compute every subject again. Snakemake does not tell rules that they are forced.
     if {"-f", "-F", "-R", "--force", "--forceall", "--forcerun"} & {

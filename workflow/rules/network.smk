@@ -1,3 +1,8 @@
+from notears_pfl.study.needs import need_of_fit
+
+FIT_NEED = need_of_fit(
+    len(PLAN.sites), len(PLAN.atlas.selected), len(PLAN.source.participants)
+)
 # Whether both groups are fitted with the λ and κ of their pooled fit.
 JOINT = config["network"]["groups"] == "joint"
 
@@ -14,6 +19,9 @@ rule pooled_fit:
         "logs/pooled_fit.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: FIT_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: FIT_NEED.minutes * attempt,
     params:
         participants=PLAN.participants,
         sites=PLAN.sites,
@@ -47,6 +55,9 @@ rule fit_networks:
         "logs/fit_networks/group-{group}.benchmark.tsv"
     conda:
         "../../envs/analysis.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: FIT_NEED.megabytes * attempt,
+        runtime=lambda wildcards, attempt: FIT_NEED.minutes * attempt,
     params:
         participants=PLAN.participants,
         sites=PLAN.sites,
