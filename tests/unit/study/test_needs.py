@@ -16,7 +16,8 @@ def test_memory_and_time_of_draws_grow_with_sites_and_the_square_of_regions(
 
 
 @pytest.mark.parametrize(
-    ("n_sites", "n_rois", "n_subjects", "megabytes"), [(5, 56, 713, 1169), (50, 400, 10_000, 21_800)]
+    ("n_sites", "n_rois", "n_subjects", "megabytes"),
+    [(5, 56, 713, 1169), (50, 400, 10_000, 21_800)],
 )
 def test_a_fit_holds_the_series_of_its_subjects_and_matrices_of_its_sites(
     n_sites, n_rois, n_subjects, megabytes
