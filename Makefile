@@ -98,6 +98,7 @@ figures: $(READY_DEV)
 	@python tools/rerun_table.py
 	@python tools/report_captions.py
 	@command -v dot >/dev/null || { echo "The picture of the rules needs graphviz (apt install graphviz)." >&2; exit 1; }
+	@python benchmarks/scaling_figure.py docs/guide/scaling.tsv docs/scaling.png
 	@snakemake --rulegraph dot -- all 2>/dev/null | sed -n '/^digraph/,$$p' \
 	  | dot -Grankdir=LR -Nfontname=sans -Tsvg >docs/rulegraph.svg
 	@snakemake --quiet all --cores all \

@@ -1,20 +1,21 @@
 """The figure of docs/guide/scaling.md: how costs grow with sites, subjects and ROIs.
 
-``python benchmarks/scaling_figure.py`` draws it from docs/guide/scaling.tsv, which is what
-``benchmarks/consortium.py`` printed. The number behind each name is the slope of the line through
-the logarithms: a cost with slope 2 is four times as large when the size doubles.
+    python benchmarks/scaling_figure.py docs/guide/scaling.tsv docs/scaling.png
+
+The table is what ``benchmarks/consortium.py`` printed. The number behind each name is the slope of
+the line through the logarithms: a cost with slope 2 is four times as large when the size doubles.
 """
 
+import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
-from scaling import ROOT, exponent
+from scaling import exponent
 
 from notears_pfl.report.figure_style import RC, save_figure
-
-DOCS = ROOT / "docs"
 
 
 class Curve(NamedTuple):
@@ -49,8 +50,10 @@ FIRST = "measured in the first 20 rounds"
 CENTRE, SITE = "the centre's computation per round", "a site's computation per round"
 PANELS = (
     Panel("Planning, 50 sites", "CPU s", "subjects", {}, tuple(
-        Curve("planning", f"{kind}: first dry run", kind)
-        for kind in ("bids", "fmriprep", "timeseries")
+        Curve("planning", f"{kind}: first dry run", name)
+        for kind, name in (
+            ("bids", "raw BIDS"), ("fmriprep", "fMRIPrep's output"), ("timeseries", "ROI series"),
+        )
     )),
     Panel("Report, 5 to 50 sites", "CPU s", "subjects", {}, (
         Curve("report", "made: pages of subjects", "pages of subjects"),
@@ -87,7 +90,7 @@ def draw(axes: Any, panel: Panel, table: pd.DataFrame) -> None:
         if per_site is not None:
             rows = rows[rows["subjects"] == per_site * rows["sites"]]
         slope = exponent(rows[panel.size], rows["value"])
-        label = f"{name} ({slope:.1f})"
+        label = f"{name} ({round(slope, 1) + 0:.1f})"  # not −0.0
         axes.plot(rows[panel.size], rows["value"], marker=marker, markersize=4, label=label)
     sizes = sorted({x for line in axes.lines for x in line.get_xdata()})
     axes.set(xscale="log", yscale="log", title=panel.title, xlabel=panel.size, ylabel=panel.unit)
@@ -98,11 +101,6 @@ def draw(axes: Any, panel: Panel, table: pd.DataFrame) -> None:
     axes.legend(loc="upper left", title="slope in brackets", title_fontsize=8, fontsize=8)
 
 
-def main() -> None:
-    """Draw the figure from the table."""
-    table = pd.read_csv(DOCS / "guide/scaling.tsv", sep="\t")
-    save_figure(scaling_figure(table), DOCS / "scaling.png")
-
-
 if __name__ == "__main__":
-    main()
+    table, picture = sys.argv[1:]
+    save_figure(scaling_figure(pd.read_csv(table, sep="\t")), Path(picture))
