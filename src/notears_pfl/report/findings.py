@@ -91,7 +91,7 @@ class Findings:
 
     @property
     def caption_words(self) -> dict[str, Any]:
-        """Words for the placeholders of captions: groups, number of sites and of subjects."""
+        """Words for the placeholders of captions: groups, sites, numbers of subjects, settings."""
         patients, controls = self.groups
         subjects = " and ".join(f"{n} {group}" for group, n in self.n_subjects.items())
         return {
@@ -99,7 +99,25 @@ class Findings:
             "controls": controls,
             "n_sites": len(self.sites),
             "n": f" (n = {subjects} discovery subjects)",
+            "smallest": f"{self.config['evidence']['smallest_difference']:g}",
         }
+
+
+def sites_of_one(group: str, groups: tuple[str, str]) -> str:
+    """Say where connections are that are at every site of ``group``, and not of the other one.
+
+    The other group may have them at some of its sites: "only" would say too much.
+    """
+    other = groups[1] if group == groups[0] else groups[0]
+    return f"every site of {group}, not every site of {other}"
+
+
+def with_both_groups(counts: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFrame:
+    """Name both groups in ``who``, where tables of counts say that a group "only" has them."""
+    a, b = groups
+    words = {f"{a} only": f"{a}, not every site of {b}", f"{b} only": f"{b}, not every site of {a}",
+             f"{a} only minus {b} only": "the former minus the latter"}  # fmt: skip
+    return counts.assign(who=counts["who"].replace(words))
 
 
 def selected_rois(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,9 @@
 """At a glance: the subjects, the main results, and points of caution."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, sites_of_one
 from notears_pfl.report.page_parts import Section, first_of
 from notears_pfl.report.sections.certainty import (
     FOUND,
@@ -47,19 +48,28 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
         f"{findings.rois['lobe'].nunique()} {findings.class_of_regions}s",
     )
     for group, row in one_group_only(findings).items():
-        alike = (
-            "" if row["observed"] == row["fits"] else f"{count(row['observed'])} in equal groups, "
-        )
         yield (
-            count(row["fits"]),
-            f"connections at every site, {group} only",
-            f"{alike}{count(row['expected'])} expected by chance",
+            count(row["observed"]),
+            f"connections at {sites_of_one(group, findings.groups)}",
+            f"{count(row['expected'])} expected by chance ({count(row['low'])} to "
+            f"{count(row['high'])}){_equal_numbers(row)}",
         )
     tested = findings.tables["evidence_tested"]
     yield (
         str(int((tested["q"] <= FOUND).sum())),
         "connections that differ between groups",
         f"q ≤ {FOUND}, of {len(tested)} tested",
+    )
+
+
+def _equal_numbers(row: Mapping[Hashable, Any]) -> str:
+    """Say why a count differs from that in the networks of all subjects."""
+    if row["observed"] == row["fits"]:
+        return ""
+    mean = "" if float(row["observed"]).is_integer() else ", mean over subsamples"
+    return (
+        f"; both in networks of equal numbers of subjects{mean}. The networks of all subjects, "
+        f"below, have {count(row['fits'])}"
     )
 
 
@@ -82,11 +92,11 @@ def _results(findings: Findings) -> Iterator[str]:
             )
             more = ", among others" if len(own) > len(strongest) else ""
             yield (
-                f"At every site in the networks of {group} only: {named}{more}; {n_found} of these "
+                f"At {sites_of_one(group, findings.groups)}: {named}{more}; {n_found} of these "
                 f"{len(own)} differ between groups with q ≤ {FOUND}."
             )
         else:
-            yield f"No connection is found at every site in {group} only."
+            yield f"No connection is found at {sites_of_one(group, findings.groups)}."
     yield from evidence_lines(findings)
     top = findings.tables["degree_top"]
     for group in findings.groups:
