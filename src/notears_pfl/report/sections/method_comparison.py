@@ -62,15 +62,18 @@ def comparison_section(
     pictures: Mapping[str, Picture],
     outdated: Sequence[str] | None = None,
     published: str = "",
+    command: str = "",
 ) -> Section:
     """Show the proportion tests of every connection and method.
 
     ``outdated`` lists what has changed since the existing results were computed; ``published`` is
-    the file of the published connections.
+    the file of the published connections, ``command`` the command of the run.
     """
     title = "Comparison with other methods"
     if tests is None:
-        return Section("comparison", title, missing=reason_not_shown("comparison", outdated))
+        return Section(
+            "comparison", title, missing=reason_not_shown("comparison", outdated, command)
+        )
     ordered = _own_first(tests)
     shown = ordered.assign(
         connection=ordered["from"] + " → " + ordered["to"],

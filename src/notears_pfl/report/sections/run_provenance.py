@@ -67,14 +67,15 @@ def provenance_record(findings: Findings, origin: Origin) -> dict[str, Any]:
     }
 
 
-def provenance_section(findings: Findings, origin: Origin) -> Section:
-    """Show how the page was made."""
+def provenance_section(findings: Findings, origin: Origin, not_simulated: str = "") -> Section:
+    """Show how the page was made; ``not_simulated`` says how to run the simulations, if not run."""
     costs = origin.benchmarks
     return Section(
         "provenance",
         "Provenance",
         {
             "command": origin.command,
+            "not_simulated": not_simulated,
             "seed": findings.config["seed"],
             "config": yaml.safe_dump(dict(findings.config), sort_keys=False, allow_unicode=True),
             "versions": versions(),

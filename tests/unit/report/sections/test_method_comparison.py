@@ -43,7 +43,10 @@ def test_without_a_published_list_nothing_may_be_left_to_draw():
 
 
 def test_a_comparison_that_was_not_run_says_how_to_run_it(pictures):
-    assert "snakemake --cores all comparison" in comparison_section(None, GROUPS, pictures).missing
+    assert (
+        "<code>snakemake comparison --cores all</code>"
+        in comparison_section(None, GROUPS, pictures).missing
+    )
 
 
 @pytest.mark.parametrize(
