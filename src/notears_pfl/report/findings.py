@@ -40,6 +40,8 @@ class Findings:
         The settings of the study.
     atlas : mapping
         Description of the atlas: ``family``, ``name``, ``title``, ``citation`` and ``space``.
+    left_out : DataFrame
+        Regions of the atlas that are not selected.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Findings:
     config: Mapping[str, Any]
     atlas: Mapping[str, str]
     true_networks: Networks = field(default_factory=dict)
+    left_out: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def cohort(self) -> pd.DataFrame:
@@ -76,6 +79,13 @@ class Findings:
         """What the classes of the regions are: ``lobe``, or ``network`` if it stands in for it."""
         stands_in = "network" in self.rois and self.rois["lobe"].equals(self.rois["network"])
         return "network" if stands_in else "lobe"
+
+    @property
+    def other_scale_words(self) -> str:
+        """What the other scale is, on which all networks are estimated again."""
+        if self.config["network"]["scale"] == "subject":
+            return "where every region has unit variance instead of one factor per subject"
+        return "where each subject is divided by one factor instead of scaling every region"
 
     def cautions_on(self, participant: str) -> list[str]:
         """Cautions about a subject; none for subjects without a report."""

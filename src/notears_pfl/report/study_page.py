@@ -112,11 +112,13 @@ def read_findings(inputs: Any, params: Any) -> Findings:
     sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
     reports = ListedFiles(inputs.reports, "report", params.participants)
     names = [*TABLES, *(name for name in ("truth", "weight_regression") if inputs.get(name))]
+    regions = read_regions(params.config["rois"]["table"])
     return Findings(
         kind=params.config["source"]["kind"],
         groups=tuple(params.groups),
         sites=list(params.sites),
-        rois=selected_rois(read_regions(params.config["rois"]["table"])),
+        rois=selected_rois(regions),
+        left_out=regions[~regions["selected"]],
         tables={name: read_table(inputs[name]) for name in names},
         networks=read_networks(inputs.networks, group_sites),
         other_scale=read_networks(inputs.other_scale, group_sites),

@@ -42,12 +42,12 @@ CAPTIONS = {
         "Upper right: difference of every tested connection's weight and its p-value; filled "
         "where q ≤ 0.05; differences of up to {smallest} have p = 1. Lower left: weights of "
         "discovery edges in validation subjects. Lower right: share of bootstraps that have an "
-        "edge in its direction, among those that connect both regions.",
+        "edge in its direction, among those that connect both regions; shares near 1 do not make "
+        "a direction certain, for all bootstraps are on one scale of the data, and on the other "
+        "scale directions may do no better than a coin (At a glance gives the share that is kept).",
         "Counts exceed chance where the line of the true labels lies beyond its histogram, and "
         "connections differ between the groups where they are filled; open ones were shown neither "
-        "to differ nor to be equal. Shares near 1 (lower right) do not make a direction certain: "
-        "all bootstraps are on one scale of the data, and on the other scale directions may do no "
-        "better than a coin (At a glance gives the share that is kept).",
+        "to differ nor to be equal.",
     ),
 }
 
@@ -182,10 +182,11 @@ def _count_table(findings: Findings) -> PageTable:
 def _tested_table(tested: pd.DataFrame) -> PageTable:
     return page_table(
         "evidence_tested",
-        "Tested connections: difference of the weight, patients minus controls",
+        "Tested connections: difference of the weight, patients minus controls. The last column is "
+        "the probability that chance gives any connection a difference as large",
         tested,
         {"from": "from", "to": "to", "difference": "difference", "low": "chance from",
-         "high": "chance to", "p": "p", "q": "q", "p_largest": "p (largest of all)"},
+         "high": "chance to", "p": "p", "q": "q", "p_largest": "p, corrected for all connections"},
         {"difference": "+.3f", "low": "+.3f", "high": "+.3f", "p": ".4f", "q": ".3f",
          "p_largest": ".4f"},
         interactive=True,

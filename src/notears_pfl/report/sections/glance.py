@@ -13,6 +13,7 @@ from notears_pfl.report.sections.certainty import (
     one_group_only,
 )
 from notears_pfl.report.sections.group_balance import balance_lines, matching_lines
+from notears_pfl.report.sections.limits import selection_caution
 from notears_pfl.report.sections.nodes import degrees_on_other_scale
 
 
@@ -101,13 +102,16 @@ def _results(findings: Findings) -> Iterator[str]:
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
-        told = []
+        told: list[str] = []
         for direction, row in first.iterrows():
             other = degrees_on_other_scale(findings, group, str(direction))
+            # Said at its first use.
+            first_use = group == findings.groups[0] and not told
+            defined = f", {findings.other_scale_words}," if first_use else ""
             rank = int((other > other[row["roi"]]).sum()) + 1
             told.append(
                 f"{row['roi']} has the highest {direction} degree ({row['degree']}; on the other "
-                f"scale of the data {other[row['roi']]}, rank {rank})"
+                f"scale of the data{defined} {other[row['roi']]}, rank {rank})"
             )
         yield (
             f"{group}: summed over sites, {' and '.join(told)}. Some region always has the highest."
@@ -120,7 +124,8 @@ def _careful(findings: Findings) -> Iterator[str]:
         low, high = f"{share.min():.0%}", f"{share.max():.0%}"
         span = low if low == high else f"{low} to {high}"
         yield (
-            f"Directions depend on the scaling of the data: on the other scale, {span} of the "
+            "Directions depend on the scaling of the data: on the other scale, "
+            f"{findings.other_scale_words}, {span} of the "
             "shared connections, by site and group, keep their direction, where a coin gives 50%. "
             "The degrees of regions depend on it, too. The table of connections lists which agree."
         )
@@ -157,6 +162,8 @@ def _careful(findings: Findings) -> Iterator[str]:
         yield "Such differences could explain differences between the groups' networks."
     if "mean_fd_mm" not in set(balance["variable"]):
         yield "Head motion is not known: the participants table has no column for it."
+    if selection := selection_caution(findings):
+        yield selection
     yield from label_lines(findings)
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])
