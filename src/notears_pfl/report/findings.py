@@ -126,7 +126,7 @@ def with_both_groups(counts: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFr
     """Name both groups in ``who``, where tables of counts say that a group "only" has them."""
     a, b = groups
     words = {f"{a} only": f"{a}, not every site of {b}", f"{b} only": f"{b}, not every site of {a}",
-             f"{a} only minus {b} only": "the former minus the latter"}  # fmt: skip
+             f"{a} only minus {b} only": f"{a} minus {b}"}  # fmt: skip
     return counts.assign(who=counts["who"].replace(words))
 
 

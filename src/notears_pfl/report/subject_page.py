@@ -201,7 +201,7 @@ def _parts(
     }
     if record.was_cleaned:
         cleaning = "cleaning should remove stripes across all rows"
-        left, blank = "after cleaning ", "too few voxels in the field of view"
+        left, blank = " that are left after cleaning", "too few voxels in the field of view"
     else:
         cleaning = "stripes across all rows are shared by all regions"
         left, blank = "", "no signal"
@@ -212,7 +212,7 @@ def _parts(
         "Each row is the standardised signal of a region; "
         f"{cleaning}. Blank rows: {blank}.{volumes}"
         + (" Vermilion lines: where runs join." if record.seams else ""),
-        f"Stripes that are left {left}point to motion, breathing or the scanner; their "
+        f"Stripes{left} point to motion, breathing or the scanner; their "
         "absence does not show that the signal is neural.",
     )
     parts["Spectrum"] = _picture(

@@ -82,19 +82,21 @@ def _results(findings: Findings) -> Iterator[str]:
         f"{edges[patients]} directed edges in the {len(findings.sites)} networks of {patients}, "
         f"{edges[controls]} in those of {controls}."
     )
-    overlap = findings.tables["overlap"]
-    for group in findings.groups:
+    overlap, n_sites = findings.tables["overlap"], len(findings.sites)
+    for group, other in zip(findings.groups, findings.groups[::-1], strict=True):
         own = overlap[overlap["found_in"] == f"{group} only"]
         n_found = int((own["q"] <= FOUND).sum())
         if len(own):
             strongest = own.loc[own[f"weight_{group}"].abs().sort_values().index[::-1]].head(4)
             named = ", ".join(
-                f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"], strict=True)
+                f"{row['from']} → {row['to']} ({other}: {row[f'n_sites_{other}']}/{n_sites})"
+                for row in strongest.to_dict("records")
             )
             more = ", among others" if len(own) > len(strongest) else ""
             yield (
-                f"At {sites_of_one(group, findings.groups)}: {named}{more}; {n_found} of these "
-                f"{len(own)} differ between groups with q ≤ {FOUND}."
+                f"At {sites_of_one(group, findings.groups)}, in the networks of all subjects: "
+                f"{named}{more}; {n_found} of these {len(own)} differ between groups with "
+                f"q ≤ {FOUND}."
             )
         else:
             yield f"No connection is found at {sites_of_one(group, findings.groups)}."
@@ -104,14 +106,14 @@ def _results(findings: Findings) -> Iterator[str]:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
         told: list[str] = []
         for direction, row in first.iterrows():
-            other = degrees_on_other_scale(findings, group, str(direction))
+            elsewhere = degrees_on_other_scale(findings, group, str(direction))
             # Said at its first use.
             first_use = group == findings.groups[0] and not told
             defined = f", {findings.other_scale_words}," if first_use else ""
-            rank = int((other > other[row["roi"]]).sum()) + 1
+            rank = int((elsewhere > elsewhere[row["roi"]]).sum()) + 1
             told.append(
                 f"{row['roi']} has the highest {direction} degree ({row['degree']}; on the other "
-                f"scale of the data{defined} {other[row['roi']]}, rank {rank})"
+                f"scale of the data{defined} {elsewhere[row['roi']]}, rank {rank})"
             )
         yield (
             f"{group}: summed over sites, {' and '.join(told)}. Some region always has the highest."

@@ -14,6 +14,9 @@ def test_a_glance_counts_people_and_connections(findings):
     assert ("3", "sites", "COI, KUT, HUH") in content["tiles"]
     included = {what: value for value, what, _ in content["tiles"]}
     assert included["MDD included"] == included["HC included"] == "11"
+    (own,) = [line for line in content["results"] if line.startswith("At every site of MDD")]
+    assert "not every site of HC, in the networks of all subjects: " in own
+    assert own.count("(HC: 0/3)") == 3
     assert included["connections at every site of MDD, not every site of HC"] == "3"
 
 
