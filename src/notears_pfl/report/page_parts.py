@@ -253,11 +253,13 @@ def command_for(target: str, command: str) -> str:
     parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="*", action="extend", default=[])
     parser.add_argument("--directory", "-d")
+    parser.add_argument("--snakefile", "-s")
     given, _ = parser.parse_known_args(command.split())
     files = [name for name in given.configfile if name.endswith((".yaml", ".yml", ".json"))]
     if len(files) == 1 and not given.config and not given.directory:
         return f"notears-pfl study run {files[0]}" + (f" -- {target}" if target else "")
     own = {
+        "--snakefile": [given.snakefile] if given.snakefile else [],
         "--configfile": files,
         "--config": [value for value in given.config if "=" in value],
         "--directory": [given.directory] if given.directory else [],

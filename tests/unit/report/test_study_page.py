@@ -171,8 +171,8 @@ def test_sections_without_results_are_not_on_the_page(kind):
         ("snakemake --configfile=a.yaml all", "notears-pfl study run a.yaml -- simulation"),
         ("snakemake --configfile a.yaml all", "notears-pfl study run a.yaml -- simulation"),
         (
-            "snakemake --configfile a.yaml b.yaml --directory D",
-            "snakemake simulation --configfile a.yaml b.yaml --directory D --cores all",
+            "snakemake -s S --configfile a.yaml --directory D",
+            "snakemake simulation --snakefile S --configfile a.yaml --directory D --cores all",
         ),
         (
             "snakemake -c 4 --config seed=3 -d D",
