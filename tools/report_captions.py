@@ -35,6 +35,7 @@ WORDS = {
     "controls": "{{ snakemake.params.groups[1] }}",
     "n_sites": "{{ snakemake.params.sites | length }}",
     "n": "",
+    "smallest": "the setting evidence.smallest_difference",
 }
 
 

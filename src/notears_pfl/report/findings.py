@@ -40,6 +40,8 @@ class Findings:
         The settings of the study.
     atlas : mapping
         Description of the atlas: ``family``, ``name``, ``title``, ``citation`` and ``space``.
+    left_out : DataFrame
+        Regions of the atlas that are not selected.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Findings:
     config: Mapping[str, Any]
     atlas: Mapping[str, str]
     true_networks: Networks = field(default_factory=dict)
+    left_out: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def cohort(self) -> pd.DataFrame:
@@ -77,6 +80,13 @@ class Findings:
         stands_in = "network" in self.rois and self.rois["lobe"].equals(self.rois["network"])
         return "network" if stands_in else "lobe"
 
+    @property
+    def other_scale_words(self) -> str:
+        """What the other scale is, on which all networks are estimated again."""
+        if self.config["network"]["scale"] == "subject":
+            return "where every region has unit variance instead of one factor per subject"
+        return "where each subject is divided by one factor instead of scaling every region"
+
     def cautions_on(self, participant: str) -> list[str]:
         """Cautions about a subject; none for subjects without a report."""
         return list(self.reports.get(participant, {}).get("cautions", []))
@@ -91,7 +101,7 @@ class Findings:
 
     @property
     def caption_words(self) -> dict[str, Any]:
-        """Words for the placeholders of captions: groups, number of sites and of subjects."""
+        """Words for the placeholders of captions: groups, sites, numbers of subjects, settings."""
         patients, controls = self.groups
         subjects = " and ".join(f"{n} {group}" for group, n in self.n_subjects.items())
         return {
@@ -99,7 +109,25 @@ class Findings:
             "controls": controls,
             "n_sites": len(self.sites),
             "n": f" (n = {subjects} discovery subjects)",
+            "smallest": f"{self.config['evidence']['smallest_difference']:g}",
         }
+
+
+def sites_of_one(group: str, groups: tuple[str, str]) -> str:
+    """Say where connections are that are at every site of ``group``, and not of the other one.
+
+    The other group may have them at some of its sites: "only" would say too much.
+    """
+    other = groups[1] if group == groups[0] else groups[0]
+    return f"every site of {group}, not every site of {other}"
+
+
+def with_both_groups(counts: pd.DataFrame, groups: tuple[str, str]) -> pd.DataFrame:
+    """Name both groups in ``who``, where tables of counts say that a group "only" has them."""
+    a, b = groups
+    words = {f"{a} only": f"{a}, not every site of {b}", f"{b} only": f"{b}, not every site of {a}",
+             f"{a} only minus {b} only": f"{a} minus {b}"}  # fmt: skip
+    return counts.assign(who=counts["who"].replace(words))
 
 
 def selected_rois(table: pd.DataFrame) -> pd.DataFrame:

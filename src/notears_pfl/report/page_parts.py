@@ -1,5 +1,6 @@
 """The parts of a page: sections, figures with their captions, and tables of formatted cells."""
 
+import argparse
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,14 +10,13 @@ import pandas as pd
 from markupsafe import Markup
 
 MISSING = "–"
-NOT_RUN = (
-    "Not run. Run `snakemake --cores all {target}`, then `snakemake --cores all` to include the "
-    "results here."
+NOT_RUN = Markup(
+    "Not run. Run <code>{target}</code>, then <code>{study}</code> to include the results here."
 )
-OUTDATED = (
+OUTDATED = Markup(
     "Not shown: the existing results do not match the current study. Changed since they were "
-    "computed: {changed}. Run `snakemake --cores all {target}` to update them, then `snakemake "
-    "--cores all` to include them here."
+    "computed: {changed}. Run <code>{target}</code> to update them, then <code>{study}</code> to "
+    "include them here."
 )
 MAX_CHANGES_NAMED = 5
 # Sites, or what is said of each, that a line names; files whose checksums the page shows.
@@ -233,8 +233,36 @@ def first_of(names: Sequence[str], most: int = MOST_NAMED) -> str:
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def reason_not_shown(target: str, changed: Sequence[str] | None) -> str:
-    """Say why the results of a target are not shown: not run, or outdated by what ``changed``."""
+def reason_not_shown(target: str, changed: Sequence[str] | None, command: str = "") -> Markup:
+    """Say why the results of a target are not shown: not run, or outdated by what ``changed``.
+
+    ``command`` is that of the run, whose settings files the commands to run repeat.
+    """
+    words = {"target": command_for(target, command), "study": command_for("", command)}
     if not changed:
-        return NOT_RUN.format(target=target)
-    return OUTDATED.format(target=target, changed=first_of(changed, MAX_CHANGES_NAMED))
+        return NOT_RUN.format(**words)
+    return OUTDATED.format(changed=first_of(changed, MAX_CHANGES_NAMED), **words)
+
+
+def command_for(target: str, command: str) -> str:
+    """Command that runs a ``target`` of the study that ``command`` ran; all of it if empty.
+
+    Without the study's settings, a command would run another study into the same results.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
+    parser.add_argument("--config", "-C", nargs="*", action="extend", default=[])
+    parser.add_argument("--directory", "-d")
+    parser.add_argument("--snakefile", "-s")
+    given, _ = parser.parse_known_args(command.split())
+    files = [name for name in given.configfile if name.endswith((".yaml", ".yml", ".json"))]
+    if len(files) == 1 and not given.config and not given.directory:
+        return f"notears-pfl study run {files[0]}" + (f" -- {target}" if target else "")
+    own = {
+        "--snakefile": [given.snakefile] if given.snakefile else [],
+        "--configfile": files,
+        "--config": [value for value in given.config if "=" in value],
+        "--directory": [given.directory] if given.directory else [],
+    }
+    options = [word for option, values in own.items() if values for word in (option, *values)]
+    return " ".join(["snakemake", *([target] if target else []), *options, "--cores", "all"])

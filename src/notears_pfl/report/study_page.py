@@ -112,11 +112,13 @@ def read_findings(inputs: Any, params: Any) -> Findings:
     sidecars = {(sidecar["Group"], sidecar["Site"]): sidecar for sidecar in found}
     reports = ListedFiles(inputs.reports, "report", params.participants)
     names = [*TABLES, *(name for name in ("truth", "weight_regression") if inputs.get(name))]
+    regions = read_regions(params.config["rois"]["table"])
     return Findings(
         kind=params.config["source"]["kind"],
         groups=tuple(params.groups),
         sites=list(params.sites),
-        rois=selected_rois(read_regions(params.config["rois"]["table"])),
+        rois=selected_rois(regions),
+        left_out=regions[~regions["selected"]],
         tables={name: read_table(inputs[name]) for name in names},
         networks=read_networks(inputs.networks, group_sites),
         other_scale=read_networks(inputs.other_scale, group_sites),
@@ -264,7 +266,10 @@ def study_page(
     origin: Origin,
     set_aside: SetAside | None = None,
 ) -> Page:
-    """Write the page, with the sections in reading order."""
+    """Write the page, with the sections in reading order.
+
+    Simulations that were not run are named in the provenance alone; only a phantom has a truth.
+    """
     patients, controls = findings.groups
     n = findings.cohort[findings.cohort["included"].astype(bool)]["group"].value_counts()
     title = f"Directed brain networks of {patients} and {controls} at {len(findings.sites)} sites"
@@ -272,6 +277,14 @@ def study_page(
         f"NOTEARS-PFL on {n.get(patients, 0)} {patients} and {n.get(controls, 0)} {controls}, "
         f"{len(findings.rois)} regions."
     )
+    simulations = simulations_section(
+        extras.simulation_wins,
+        extras.simulation_cost,
+        pictures,
+        extras.outdated.get("simulation"),
+        origin.command,
+    )
+    simulated = extras.simulation_wins is not None or "simulation" in extras.outdated
     sections = [
         glance_section(findings),
         cohort_section(findings, pictures),
@@ -286,16 +299,12 @@ def study_page(
             pictures,
             extras.outdated.get("comparison"),
             findings.config["comparison"]["connections"],
+            origin.command,
         ),
-        simulations_section(
-            extras.simulation_wins,
-            extras.simulation_cost,
-            pictures,
-            extras.outdated.get("simulation"),
-        ),
-        truth_section(findings, pictures),
+        *([simulations] if simulated else []),
+        *([truth_section(findings, pictures)] if "truth" in findings.tables else []),
         limits_section(findings, extras.proportion_tests is not None),
         methods_section(findings),
-        provenance_section(findings, origin),
+        provenance_section(findings, origin, "" if simulated else simulations.missing),
     ]
     return index_page(title, subtitle, sections)

@@ -29,6 +29,9 @@ LEFT, NARROW, RIGHT = 70, 40, 14
 PLAIN, DASHED, DOTTED, DASHDOT = "", "6 4", "1.5 3", "8 3 2 3"
 # Standard deviations that are black and white in a carpet, minus and plus.
 DARKEST = 2.0
+# Axes where the repetition time is known, and where it is not.
+TIME, FREQUENCY = "time, s", "frequency, Hz"
+VOLUME, PER_VOLUME = "volume", "cycles per volume"
 # Coverage below which a region is named, and the most regions that are.
 LOW_COVERAGE, MOST_NAMED = 0.8, 20
 # Size of the text of these names.
@@ -36,7 +39,7 @@ NAME = 0.8 * SMALL
 
 
 def movement_drawing(
-    motion: pd.DataFrame, confounds: pd.DataFrame, tr: float, censored: Sequence[int] = (),
+    motion: pd.DataFrame, confounds: pd.DataFrame, tr: float | None, censored: Sequence[int] = (),
     seams: Sequence[int] = (),
 ) -> str:  # fmt: skip
     """Draw the six motion parameters, framewise displacement and DVARS over time.
@@ -47,17 +50,18 @@ def movement_drawing(
         ``trans_x`` … in mm, ``rot_x`` … in radians, a row per volume.
     confounds : DataFrame
         ``fd_power_mm`` and ``dvars_percent``.
-    tr : float
-        Repetition time, s.
+    tr : float or None
+        Repetition time, s; if it is not known, volumes are counted.
     censored, seams : sequence of int
         Volumes to mark, and first volumes of the runs that follow another.
     """
-    seconds = tr * np.arange(len(motion))
+    step = tr or 1.0
+    seconds = step * np.arange(len(motion))
     fd, dvars = confounds["fd_power_mm"], confounds["dvars_percent"].iloc[1:]
     shifts = {name: motion[f"trans_{name}"] for name in "xyz"}
     turns = {name: np.rad2deg(motion[f"rot_{name}"]) for name in "xyz"}
     panels = [
-        Panel(LEFT, 12 + 134 * place, WIDTH - LEFT - RIGHT, 116, (0, max(seconds[-1], tr)), y)
+        Panel(LEFT, 12 + 134 * place, WIDTH - LEFT - RIGHT, 116, (0, max(seconds[-1], step)), y)
         for place, y in enumerate(
             (
                 _range(pd.concat(shifts.values())), _range(pd.concat(turns.values())),
@@ -68,12 +72,12 @@ def movement_drawing(
     labels = ("translation, mm", "rotation, °", "FD, mm", "DVARS, %")
     drawn: list[str] = []
     for volume in censored:
-        ends = tr * (volume - 0.5), tr * (volume + 0.5)
+        ends = step * (volume - 0.5), step * (volume + 0.5)
         drawn += [panel.band(*ends, GREY, 0.4, "censored") for panel in panels[2:]]
     for panel, label in zip(panels, labels, strict=True):
         last = panel is panels[-1]
-        drawn += panel.frame("time, s" if last else "", label, x_ticks=last)
-        drawn += [panel.upright(tr * (seam - 0.5), INK, DOTTED, "seam") for seam in seams]
+        drawn += panel.frame((TIME if tr else VOLUME) if last else "", label, x_ticks=last)
+        drawn += [panel.upright(step * (seam - 0.5), INK, DOTTED, "seam") for seam in seams]
     looks = dict(zip("xyz", ((BLUE, PLAIN), (VERMILION, DASHED), (GREEN, DASHDOT)), strict=True))
     for panel, lines in zip(panels, (shifts, turns), strict=False):
         drawn += [panel.line(seconds, lines[n], c, dashes=line) for n, (c, line) in looks.items()]
@@ -108,13 +112,16 @@ def carpet_values(series: pd.DataFrame, order: Sequence[str]) -> NDArray[np.floa
 
 
 def carpet_drawing(
-    carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: float, seams: Sequence[int] = ()
-) -> str:
+    carpets: Mapping[str, pd.DataFrame], rois: pd.DataFrame, tr: float | None,
+    seams: Sequence[int] = (),
+) -> str:  # fmt: skip
     """Draw the standardised series of all regions by lobe, one carpet per stage.
 
     ``rois`` is indexed by abbreviation, with ``lobe``; regions without values stay blank. Lines
-    mark the volumes in ``seams``, at which runs begin.
+    mark the volumes in ``seams``, at which runs begin. Without a repetition time ``tr``, volumes
+    are counted.
     """
+    step = tr or 1.0
     lobes = list(dict.fromkeys(rois["lobe"]))
     regions = [name for lobe in lobes for name in rois.index[rois["lobe"] == lobe]]
     colours, sizes = lobe_colours(lobes), rois["lobe"].value_counts()
@@ -124,18 +131,18 @@ def carpet_drawing(
         top = 30 + 270 * place
         side = Panel(NARROW, top, 12, 230, (0, 1), (len(regions), 0))
         width = (WIDTH - 60 - RIGHT) * len(series) / longest
-        panel = Panel(60, top, width, 230, (0, tr * len(series)), (len(regions), 0))
+        panel = Panel(60, top, width, 230, (0, step * len(series)), (len(regions), 0))
         drawn.append(panel.image(carpet_pixels(carpet_values(series, regions))))
         ends = np.cumsum([0, *sizes[lobes]])
         for lobe, first, last in zip(lobes, side.down(ends[:-1]), side.down(ends[1:]), strict=True):
             drawn.append(block(side.left, first, side.width, last - first, colours[lobe]))
-        drawn += [panel.upright(tr * seam, VERMILION, kind="seam") for seam in seams]
+        drawn += [panel.upright(step * seam, VERMILION, kind="seam") for seam in seams]
         drawn.append(text((60 + WIDTH - RIGHT) / 2, top - 14, title))
         words = f"{len(regions)} regions by lobe or network"
         drawn.append(text(18, top + 115, words, turned=True))
         if place == len(carpets) - 1:
             drawn += panel.x_axis()
-            drawn.append(text((60 + WIDTH - RIGHT) / 2, panel.bottom + 34, "time, s"))
+            drawn.append(text((60 + WIDTH - RIGHT) / 2, panel.bottom + 34, TIME if tr else VOLUME))
     bottom = 270 * len(carpets) + 48
     drawn += _lobe_key(colours, bottom)
     return drawing(bottom + 17 * -(-len(colours) // _lobe_columns(colours)), drawn)
@@ -179,19 +186,23 @@ def mean_spectrum(
 
 
 def spectrum_drawing(
-    stages: Mapping[str, pd.DataFrame], tr: float, band_hz: tuple[float, float] | None
+    stages: Mapping[str, pd.DataFrame], tr: float | None, band_hz: tuple[float, float] | None
 ) -> str:
-    """Draw the power spectrum of each stage, mean over regions, as shares of total power."""
-    spectra = {title: mean_spectrum(series, tr) for title, series in stages.items()}
+    """Draw the power spectrum of each stage, mean over regions, as shares of total power.
+
+    Without a repetition time ``tr``, frequencies are in cycles per volume.
+    """
+    step = tr or 1.0
+    spectra = {title: mean_spectrum(series, step) for title, series in stages.items()}
     highest = max((power.max(initial=0.0) for _, power in spectra.values()), default=0.0)
     top = next((float(top) for top in SCALES if highest <= top), 100.0)
-    panel = Panel(LEFT, 10, WIDTH - LEFT - RIGHT, 220, (0, 0.5 / tr), (0, top))
+    panel = Panel(LEFT, 10, WIDTH - LEFT - RIGHT, 220, (0, 0.5 / step), (0, top))
     entries = [(c, PLAIN, title) for c, title in zip((GREY, BLUE), spectra, strict=False)]
     drawn: list[str] = []
-    if band_hz:
+    if band_hz and tr:
         drawn.append(panel.band(*band_hz, ORANGE, 0.18, "band"))
         entries.append(("#fbeccc", "fill", f"pass band, {band_hz[0]:g} to {band_hz[1]:g} Hz"))
-    drawn += panel.frame("frequency, Hz", "share of the power, %")
+    drawn += panel.frame(FREQUENCY if tr else PER_VOLUME, "share of the power, %")
     for (colour, _, _), (frequency, power) in zip(entries, spectra.values(), strict=False):
         drawn.append(panel.line(frequency, power, colour, 1.8))
     longest = 28 + SMALL * LETTER * max((len(label) for _, _, label in entries), default=0)

@@ -29,6 +29,8 @@ from notears_pfl.report.subject_drawing import (
 from notears_pfl.runs import RUN
 
 NOT_PROCESSED = "Done before the data entered the study."
+# Title of ready series, which the workflow did not clean.
+AS_GIVEN = "as given"
 NOT_REACHED = "No picture: processing failed before the end of this step."
 
 
@@ -55,6 +57,11 @@ class SubjectRecord:
     def censored(self) -> list[int]:
         """Positions of the volumes that cleaning removed."""
         return list(self.report.get("censored_volumes", []))
+
+    @property
+    def was_cleaned(self) -> bool:
+        """Whether the workflow cleaned the series; otherwise they are as the study gave them."""
+        return self.raw is not None
 
     @property
     def clean_in_time(self) -> pd.DataFrame | None:
@@ -168,7 +175,7 @@ def _parts(
         if not record.slices:
             return {"All figures": "Processing failed; no figures are available."}
         return parts
-    tr = record.report.get("repetition_time") or 1.0
+    tr = record.report.get("repetition_time")
     parts["Head motion"] = (
         _picture(
             movement_drawing(record.motion, record.confounds, tr, record.censored, record.seams),
@@ -188,17 +195,24 @@ def _parts(
         title: series
         for title, series in (
             ("before cleaning", record.raw),
-            ("after cleaning", record.clean_in_time),
+            ("after cleaning" if record.was_cleaned else AS_GIVEN, record.clean_in_time),
         )
         if series is not None
     }
+    if record.was_cleaned:
+        cleaning = "cleaning should remove stripes across all rows"
+        left, blank = " that are left after cleaning", "too few voxels in the field of view"
+    else:
+        cleaning = "stripes across all rows are shared by all regions"
+        left, blank = "", "no signal"
+    volumes = "" if tr else " The repetition time is not known: volumes are counted."
     parts["Carpet"] = _picture(
         carpet_drawing(stages, rois, tr, record.seams),
         f"Carpet plots of {name}, {' and '.join(stages)}: one row per region, grey by signal",
-        "Each row is the standardised signal of a region; cleaning should remove stripes across "
-        "all rows. Blank rows: too few voxels in the field of view."
+        "Each row is the standardised signal of a region; "
+        f"{cleaning}. Blank rows: {blank}.{volumes}"
         + (" Vermilion lines: where runs join." if record.seams else ""),
-        "Stripes that are left after cleaning point to motion, breathing or the scanner; their "
+        f"Stripes{left} point to motion, breathing or the scanner; their "
         "absence does not show that the signal is neural.",
     )
     parts["Spectrum"] = _picture(
@@ -209,7 +223,7 @@ def _parts(
         ),
         f"Power spectrum of {name}, {' and '.join(stages)}",
         f"Mean over regions (n = {rois.shape[0]}), each normalised by its total power."
-        + ("" if "repetition_time" in record.report else " TR unknown: frequency per volume."),
+        + ("" if tr else " The repetition time is not known: frequencies in cycles per volume."),
         "A narrow peak points to breathing, the heart or the scanner; a smooth spectrum does not "
         "show that the signal is neural.",
     )

@@ -185,6 +185,33 @@ def test_a_contact_sheet_is_quiet_accessible_and_fits_a_phone(chromium, page_fil
     assert serious_problems(page) == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_wider_than_its_frame_says_that_it_can_be_scrolled(chromium, page_file, width):
+    page, _ = open_page(chromium, page_file, width)
+    page.wait_for_timeout(300)
+
+    wrong = page.evaluate(
+        """[...document.querySelectorAll("main .frame, main .table-wrap")]
+        .filter((frame) => frame.offsetParent && !frame.closest("details:not([open])"))
+        .filter((frame) => {
+          const inside = frame.querySelector(".dt-layout-table > .dt-layout-cell") ?? frame;
+          const scrolls = inside.scrollWidth > inside.clientWidth + 1;
+          const hint = frame.previousElementSibling;
+          return scrolls !== (hint.className === "hint" && !hint.hidden);
+        }).length"""
+    )
+    hints = page.locator(".hint:visible").count()
+    narrow = page.evaluate(
+        """[...document.querySelectorAll("main .table-wrap caption")]
+        .filter((caption) => caption.offsetWidth > window.innerWidth).length"""
+    )
+    page.close()
+
+    assert wrong == 0
+    assert (hints > 5) == (width == 390)
+    assert narrow == 0
+
+
 def test_a_phone_scrolls_down_and_never_sideways(chromium, page_file):
     page, _ = open_page(chromium, page_file, 390)
 

@@ -1,17 +1,26 @@
 """The page reads a finished study, and shows results of other targets only if they match it."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from notears_pfl.io.provenance import write_record
 from notears_pfl.io.tables import write_table
+from notears_pfl.report.page_parts import command_for
 from notears_pfl.report.sections.method_comparison import comparison_section
 from notears_pfl.report.sections.simulations import simulations_section
-from notears_pfl.report.study_page import TARGETS, read_benchmarks, read_extras, read_findings
+from notears_pfl.report.study_page import (
+    TARGETS,
+    Extras,
+    read_benchmarks,
+    read_extras,
+    read_findings,
+    study_page,
+)
 
-from .toy import AAL, GROUPS, ROOT, SITES, toy_findings
+from .toy import AAL, GROUPS, ROOT, SITES, blank_pictures, toy_findings, toy_origin
 
 SETTINGS = {"comparison": {"comparison.n_draws": 2, "seed": 1}, "simulation": {"seed": 1}}
 COMPARED, SIMULATED = TARGETS["comparison"], TARGETS["simulation"]
@@ -117,7 +126,7 @@ def test_a_comparison_with_other_settings_is_not_shown_and_what_changed_is_named
     assert extras.pictures == PICTURES[1:]
     said = comparison_section(None, ("MDD", "HC"), {}, extras.outdated["comparison"]).missing
     assert "Changed since they were computed: comparison.n_draws." in said
-    assert "snakemake --cores all comparison" in said
+    assert "snakemake comparison --cores all" in said
 
 
 def test_a_comparison_of_other_data_is_not_shown(paths, tmp_path):
@@ -136,6 +145,43 @@ def test_simulations_with_other_settings_or_unknown_ones_are_not_shown(paths, tm
         assert extras.pictures == PICTURES[:1]
     assert "seed" in simulations_section(None, None, {}, other.outdated["simulation"]).missing
     assert "is missing" in unknown.outdated["simulation"][0]
+
+
+@pytest.mark.parametrize("kind", ["phantom", "timeseries"])
+def test_sections_without_results_are_not_on_the_page(kind):
+    study = toy_findings(kind)
+    origin = replace(toy_origin(), command="snakemake --configfile mine.yaml --cores=all")
+
+    page = study_page(study, blank_pictures(study), Extras(), origin).text
+
+    assert ('href="#truth"' in page) == (kind == "phantom")
+    assert 'href="#simulations"' not in page
+    assert "<code>notears-pfl study run mine.yaml -- simulation</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("", "snakemake simulation --cores all"),
+        ("snakemake --cores 4", "snakemake simulation --cores all"),
+        (
+            "snakemake --snakefile S --configfile a.yaml --cores=all",
+            "notears-pfl study run a.yaml -- simulation",
+        ),
+        ("snakemake --configfile=a.yaml all", "notears-pfl study run a.yaml -- simulation"),
+        ("snakemake --configfile a.yaml all", "notears-pfl study run a.yaml -- simulation"),
+        (
+            "snakemake -s S --configfile a.yaml --directory D",
+            "snakemake simulation --snakefile S --configfile a.yaml --directory D --cores all",
+        ),
+        (
+            "snakemake -c 4 --config seed=3 -d D",
+            "snakemake simulation --config seed=3 --directory D --cores all",
+        ),
+    ],
+)
+def test_commands_to_run_are_of_the_same_study(command, expected):
+    assert command_for("simulation", command) == expected
 
 
 def test_of_many_changes_the_first_are_named_and_the_others_counted():

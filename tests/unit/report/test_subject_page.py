@@ -1,6 +1,8 @@
 """The page of a subject says what to look at."""
 
+import base64
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -75,6 +77,26 @@ def test_what_a_study_of_ready_series_cannot_know_is_named_once_and_has_no_tile(
     steps = "Registration of BOLD to T1w, Registration of T1w to MNI, Head motion, Coverage."
     assert f"entered the study: Brain mask, {steps}" in page
     assert page.count("data:image/svg") == 2
+
+
+@pytest.mark.parametrize("tr", [None, 2.0])
+def test_axes_are_in_seconds_only_where_the_repetition_time_is_known(rng, tr):
+    rois = toy_rois().iloc[:4]
+    clean = pd.DataFrame(rng.normal(size=(40, 4)), columns=rois.index)
+    report = {"status": "ok"} | ({"repetition_time": tr} if tr else {})
+
+    page = subject_page(
+        SubjectRecord(toy_cohort().iloc[0], report, clean=clean), rois, SETTINGS, back=""
+    )
+
+    encoded = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page)
+    drawn = "".join(base64.b64decode(picture).decode() for picture in encoded)
+    labels = ["time, s", "frequency, Hz"] if tr else ["volume", "cycles per volume"]
+    assert all(f">{label}<" in drawn for label in labels)
+    assert ("Hz" in drawn) == bool(tr)
+    assert ("The repetition time is not known" in page) == (tr is None)
+    assert ">as given<" in drawn
+    assert "cleaning" not in page
 
 
 def test_the_page_of_a_subject_that_failed_at_once_has_no_figures(tmp_path):

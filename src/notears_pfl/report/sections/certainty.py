@@ -13,7 +13,7 @@ from notears_pfl.cohort.split import DISCOVERY
 from notears_pfl.cohort.strata import strata_of, strata_without_values
 from notears_pfl.evidence.labels import n_labellings
 from notears_pfl.report.figure_style import RC
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, sites_of_one, with_both_groups
 from notears_pfl.report.page_parts import (
     MOST_NAMED,
     Caption,
@@ -25,6 +25,7 @@ from notears_pfl.report.page_parts import (
 from notears_pfl.report.palette import GREY, GROUP_LOOKS, VERMILION
 from notears_pfl.report.sections.group_balance import (
     balance_lines,
+    calm_line,
     matching_lines,
     missing_lines,
 )
@@ -36,12 +37,14 @@ FEW_LABELLINGS = 20
 CAPTIONS = {
     "evidence": Caption(
         "Differences between {patients} and {controls} against chance, replication, directions",
-        "Upper left: connections at every site in one group only, in networks of equal numbers of "
-        "subjects; histograms show what permuted labels give, lines what the true labels give. "
+        "Upper left: connections at every site of this group alone, in networks of equal numbers "
+        "of subjects; histograms show what permuted labels give, lines what the true labels give. "
         "Upper right: difference of every tested connection's weight and its p-value; filled "
-        "where q ≤ 0.05; differences of up to evidence.smallest_difference have p = 1. Lower left: "
-        "weights of discovery edges in validation subjects. Lower right: share of bootstraps that "
-        "have an edge in its direction, among those that connect both regions.",
+        "where q ≤ 0.05; differences of up to {smallest} have p = 1. Lower left: weights of "
+        "discovery edges in validation subjects. Lower right: share of bootstraps that have an "
+        "edge in its direction, among those that connect both regions; shares near 1 do not make "
+        "a direction certain, for all bootstraps are on one scale of the data, and on the other "
+        "scale directions may do no better than a coin (At a glance gives the share that is kept).",
         "Counts exceed chance where the line of the true labels lies beyond its histogram, and "
         "connections differ between the groups where they are filled; open ones were shown neither "
         "to differ nor to be equal.",
@@ -63,6 +66,7 @@ def certainty_section(findings: Findings, pictures: Mapping[str, Picture]) -> Se
             "replication": _replication_table(findings.tables["evidence_replication"]),
             "labels": list(label_lines(findings)),
             "unbalanced": list(balance_lines(findings.tables["balance"], findings.groups)),
+            "calm": calm_line(findings.tables["balance"]),
             "unknown": list(missing_lines(findings.tables["balance"], findings.groups)),
             "matched": list(matching_lines(findings)),
             "n_tested": len(tested),
@@ -74,11 +78,13 @@ def evidence_lines(findings: Findings) -> Iterator[str]:
     """Say in words what differs between the groups, and what chance would give."""
     counts = findings.tables["evidence_counts"]
     for group, row in one_group_only(findings).items():
-        alike = (
-            "" if row["observed"] == row["fits"] else ", in networks of equal numbers of subjects"
-        )
+        alike, mean, where = "", "", sites_of_one(group, findings.groups)
+        if not float(row["observed"]).is_integer():
+            mean = " (mean over subsamples)"
+        if row["observed"] != row["fits"]:
+            alike = f", in networks of equal numbers of subjects{mean}"
         yield (
-            f"{count(row['observed'])} connections at every site in {group} only{alike}; "
+            f"{count(row['observed'])} connections at {where}{alike}; "
             f"{count(row['expected'])} expected by chance ({count(row['low'])} to "
             f"{count(row['high'])}); p = {row['p']:.2g}."
         )
@@ -162,10 +168,13 @@ def _count_table(findings: Findings) -> PageTable:
     counts = findings.tables["evidence_counts"]
     return page_table(
         "evidence_counts",
-        "Numbers of directed connections, and what permuted labels give",
-        counts[counts["kind"] == "directed"],
-        {"result": "connections", "who": "of", "fits": "all subjects", "observed": "equal numbers",
-         "expected": "expected by chance", "low": "from", "high": "to", "p": "p"},
+        "Numbers of directed connections in networks of equal numbers of subjects (means, where "
+        "several subsamples were drawn), and what permuted labels give in such networks; last, the "
+        "numbers in the networks of all subjects, which larger groups have more of",
+        with_both_groups(counts[counts["kind"] == "directed"], findings.groups),
+        {"result": "connections", "who": "of", "observed": "equal numbers of subjects",
+         "expected": "expected by chance", "low": "from", "high": "to", "p": "p",
+         "fits": "all subjects (not comparable)"},
         {"observed": ".1f", "expected": ".1f", "low": ".1f", "high": ".1f", "p": ".3f"},
     )  # fmt: skip
 
@@ -173,10 +182,11 @@ def _count_table(findings: Findings) -> PageTable:
 def _tested_table(tested: pd.DataFrame) -> PageTable:
     return page_table(
         "evidence_tested",
-        "Tested connections: difference of the weight, patients minus controls",
+        "Tested connections: difference of the weight, patients minus controls. The last column is "
+        "the probability that chance gives any connection a difference as large",
         tested,
         {"from": "from", "to": "to", "difference": "difference", "low": "chance from",
-         "high": "chance to", "p": "p", "q": "q", "p_largest": "p (largest of all)"},
+         "high": "chance to", "p": "p", "q": "q", "p_largest": "p, corrected for all connections"},
         {"difference": "+.3f", "low": "+.3f", "high": "+.3f", "p": ".4f", "q": ".3f",
          "p_largest": ".4f"},
         interactive=True,
@@ -232,8 +242,8 @@ def _draw_null(axis: Axes, draws: pd.DataFrame, groups: tuple[str, str]) -> None
     bins = np.arange(-0.5, top + 1.5)
     for group, name, (colour, _) in zip(groups, names, GROUP_LOOKS, strict=True):
         axis.hist(permuted[name], bins=list(bins), histtype="step", color=colour, linewidth=1.2)
-        axis.axvline(observed[name], color=colour, linewidth=2, label=f"{group} only: true labels")
-    axis.set_xlabel("connections at every site in one group only")
+        axis.axvline(observed[name], color=colour, linewidth=2, label=f"{group}: true labels")
+    axis.set_xlabel("connections at every site of one group alone")
     axis.set_ylabel("permutations of the labels")
     axis.legend(fontsize=7)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, sites_of_one
 from notears_pfl.report.page_parts import Cell, Column, PageTable, cell
 
 
@@ -69,7 +69,7 @@ def connection_table(
         ]
         for group in findings.groups:
             weights = list(record["weights"].get(group, {}).values())
-            row.append(Cell(f"{len(weights)}/{n}", len(weights)))
+            row.append(_sites_with(len(weights), n, len(record["reverse"].get(group, {}))))
             row.append(cell(float(np.mean(weights)) if weights else None, "+.2f"))
         row.append(cell(next((e["q"] for e in record["evidence"].values()), None), ".3f"))
         row.append(Cell(found_where(record, findings.groups, n)))
@@ -105,7 +105,7 @@ def found_where(record: Mapping[str, Any], groups: tuple[str, str], n_sites: int
     if len(everywhere) == 2:
         return "every site, both"
     if everywhere:
-        return f"every site, {everywhere[0]} only"
+        return sites_of_one(everywhere[0], groups)
     if sum(numbers) == 1:
         return "one site"
     return "some sites"
@@ -114,10 +114,18 @@ def found_where(record: Mapping[str, Any], groups: tuple[str, str], n_sites: int
 def _rank(record: Mapping[str, Any], findings: Findings) -> tuple[int, float]:
     """Sort key: every site of one group, of both groups, then number of sites and strength."""
     where = found_where(record, findings.groups, len(findings.sites))
-    kinds = [f"every site, {group} only" for group in findings.groups] + ["every site, both"]
+    kinds = [sites_of_one(group, findings.groups) for group in findings.groups] + [
+        "every site, both"
+    ]
     weights = [w for sites in record["weights"].values() for w in sites.values()]
     rank = kinds.index(where) if where in kinds else len(kinds) + 100 - len(weights)
     return rank, -float(np.mean(np.abs(weights)))
+
+
+def _sites_with(k: int, n: int, n_reversed: int) -> Cell:
+    """Count the sites with a connection, and flag those that have it reversed."""
+    text = f"{k}/{n}, reversed at {n_reversed}" if n_reversed else f"{k}/{n}"
+    return Cell(text, k, bool(n_reversed))
 
 
 def _region(rois: pd.DataFrame, name: str) -> str:

@@ -1,8 +1,9 @@
 """At a glance: the subjects, the main results, and points of caution."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, sites_of_one
 from notears_pfl.report.page_parts import Section, first_of
 from notears_pfl.report.sections.certainty import (
     FOUND,
@@ -12,6 +13,7 @@ from notears_pfl.report.sections.certainty import (
     one_group_only,
 )
 from notears_pfl.report.sections.group_balance import balance_lines, matching_lines
+from notears_pfl.report.sections.limits import selection_caution
 from notears_pfl.report.sections.nodes import degrees_on_other_scale
 
 
@@ -47,19 +49,28 @@ def _tiles(findings: Findings) -> Iterator[tuple[str, str, str]]:
         f"{findings.rois['lobe'].nunique()} {findings.class_of_regions}s",
     )
     for group, row in one_group_only(findings).items():
-        alike = (
-            "" if row["observed"] == row["fits"] else f"{count(row['observed'])} in equal groups, "
-        )
         yield (
-            count(row["fits"]),
-            f"connections at every site, {group} only",
-            f"{alike}{count(row['expected'])} expected by chance",
+            count(row["observed"]),
+            f"connections at {sites_of_one(group, findings.groups)}",
+            f"{count(row['expected'])} expected by chance ({count(row['low'])} to "
+            f"{count(row['high'])}){_equal_numbers(row)}",
         )
     tested = findings.tables["evidence_tested"]
     yield (
         str(int((tested["q"] <= FOUND).sum())),
         "connections that differ between groups",
         f"q ≤ {FOUND}, of {len(tested)} tested",
+    )
+
+
+def _equal_numbers(row: Mapping[Hashable, Any]) -> str:
+    """Say why a count differs from that in the networks of all subjects."""
+    if row["observed"] == row["fits"]:
+        return ""
+    mean = "" if float(row["observed"]).is_integer() else ", mean over subsamples"
+    return (
+        f"; both in networks of equal numbers of subjects{mean}. The networks of all subjects, "
+        f"below, have {count(row['fits'])}"
     )
 
 
@@ -71,33 +82,38 @@ def _results(findings: Findings) -> Iterator[str]:
         f"{edges[patients]} directed edges in the {len(findings.sites)} networks of {patients}, "
         f"{edges[controls]} in those of {controls}."
     )
-    overlap = findings.tables["overlap"]
-    for group in findings.groups:
+    overlap, n_sites = findings.tables["overlap"], len(findings.sites)
+    for group, other in zip(findings.groups, findings.groups[::-1], strict=True):
         own = overlap[overlap["found_in"] == f"{group} only"]
         n_found = int((own["q"] <= FOUND).sum())
         if len(own):
             strongest = own.loc[own[f"weight_{group}"].abs().sort_values().index[::-1]].head(4)
             named = ", ".join(
-                f"{a} → {b}" for a, b in zip(strongest["from"], strongest["to"], strict=True)
+                f"{row['from']} → {row['to']} ({other}: {row[f'n_sites_{other}']}/{n_sites})"
+                for row in strongest.to_dict("records")
             )
             more = ", among others" if len(own) > len(strongest) else ""
             yield (
-                f"At every site in the networks of {group} only: {named}{more}; {n_found} of these "
-                f"{len(own)} differ between groups with q ≤ {FOUND}."
+                f"At {sites_of_one(group, findings.groups)}, in the networks of all subjects: "
+                f"{named}{more}; {n_found} of these {len(own)} differ between groups with "
+                f"q ≤ {FOUND}."
             )
         else:
-            yield f"No connection is found at every site in {group} only."
+            yield f"No connection is found at {sites_of_one(group, findings.groups)}."
     yield from evidence_lines(findings)
     top = findings.tables["degree_top"]
     for group in findings.groups:
         first = top[(top["group"] == group) & (top["rank"] == 1)].set_index("direction")
-        told = []
+        told: list[str] = []
         for direction, row in first.iterrows():
-            other = degrees_on_other_scale(findings, group, str(direction))
-            rank = int((other > other[row["roi"]]).sum()) + 1
+            elsewhere = degrees_on_other_scale(findings, group, str(direction))
+            # Said at its first use.
+            first_use = group == findings.groups[0] and not told
+            defined = f", {findings.other_scale_words}," if first_use else ""
+            rank = int((elsewhere > elsewhere[row["roi"]]).sum()) + 1
             told.append(
                 f"{row['roi']} has the highest {direction} degree ({row['degree']}; on the other "
-                f"scale of the data {other[row['roi']]}, rank {rank})"
+                f"scale of the data{defined} {elsewhere[row['roi']]}, rank {rank})"
             )
         yield (
             f"{group}: summed over sites, {' and '.join(told)}. Some region always has the highest."
@@ -110,7 +126,8 @@ def _careful(findings: Findings) -> Iterator[str]:
         low, high = f"{share.min():.0%}", f"{share.max():.0%}"
         span = low if low == high else f"{low} to {high}"
         yield (
-            f"Directions depend on the scaling of the data: on the other scale, {span} of the "
+            "Directions depend on the scaling of the data: on the other scale, "
+            f"{findings.other_scale_words}, {span} of the "
             "shared connections, by site and group, keep their direction, where a coin gives 50%. "
             "The degrees of regions depend on it, too. The table of connections lists which agree."
         )
@@ -147,6 +164,8 @@ def _careful(findings: Findings) -> Iterator[str]:
         yield "Such differences could explain differences between the groups' networks."
     if "mean_fd_mm" not in set(balance["variable"]):
         yield "Head motion is not known: the participants table has no column for it."
+    if selection := selection_caution(findings):
+        yield selection
     yield from label_lines(findings)
     few = {key: s["EffectiveSamples"] for key, s in findings.sidecars.items()}
     (group, site), least = min(few.items(), key=lambda item: item[1])

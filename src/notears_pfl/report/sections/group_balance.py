@@ -60,6 +60,16 @@ def balance_lines(balance: pd.DataFrame, groups: tuple[str, str]) -> Iterator[st
             yield f"{groups[0]} and {groups[1]} differ in {variable} by " + ", ".join(parts) + "."
 
 
+def calm_line(balance: pd.DataFrame) -> str:
+    """Say what stands where no covariate is unbalanced: balance, or that none was assessed."""
+    if balance["difference"].notna().any():
+        return (
+            "No covariate of table one differs between the groups by more than 0.2 standard "
+            "deviations, at any site or over all."
+        )
+    return "No covariate was available, so the balance of the groups was not assessed."
+
+
 def missing_lines(balance: pd.DataFrame, groups: tuple[str, str]) -> Iterator[str]:
     """Count the included subjects without a value of a covariate."""
     rows = balance[(balance["subjects"] == INCLUDED) & (balance["site"] == ALL_SITES)]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from notears_pfl.report.findings import Findings
 from notears_pfl.report.page_parts import Section
@@ -79,6 +80,20 @@ def _limits(findings: Findings, compared: bool) -> Iterator[tuple[str, str]]:
         )
 
 
+def selection_caution(findings: Findings) -> str:
+    """Caution where the regions are those that the paper selected for its study; "" elsewhere."""
+    is_default = Path(findings.config["rois"]["table"]) == DEFAULT_REGIONS
+    if findings.kind == "phantom" or not is_default or findings.left_out.empty:
+        return ""
+    n, n_out = len(findings.rois), len(findings.left_out)
+    without = "" if CEREBELLUM in set(findings.rois["lobe"]) else ", without the cerebellum"
+    return (
+        f"{n} of {n + n_out} regions were used: the selection of a study of depression{without}. "
+        f"What your study needs may be among the others: choose in a copy of {DEFAULT_REGIONS} "
+        "(rois.table)."
+    )
+
+
 def _spaces(findings: Findings) -> Iterator[tuple[str, str]]:
     """Caution where the atlas and the images are not in the same space; none if no images."""
     spaces = {report["space"] for report in findings.reports.values() if "space" in report}
@@ -87,6 +102,9 @@ def _spaces(findings: Findings) -> Iterator[tuple[str, str]]:
         yield "Space of atlas and images", caution
 
 
+# The table of regions with the paper's selection.
+DEFAULT_REGIONS = Path("config/rois.tsv")
+CEREBELLUM = "Posterior Fossa"
 # Regions in which air nearby distorts the field, and the share of a region's voxels without signal
 # that counts.
 EXPOSED_LOBES, LOST = ("Frontal", "Temporal"), 0.2

@@ -30,9 +30,13 @@ RULES = {
 DEFAULT_LIST = "tested_connections.tsv"
 # Maximum number of this study's own connections in the figure; the table lists all.
 MOST_OWN = 14
-# Positions of the columns of numbers beside the differences; p-values up to BOLD are bold.
-COLUMNS = (1.65, 2.55, 3.4)
-BOLD = 0.05
+# Positions of the columns of numbers beside the differences.
+COLUMNS = (1.65, 2.6, 3.5)
+# P-values up to BOLD are bold, if a group has the connection in at least FEWEST draws: the test
+# looks at other draws, of both groups together, and may tell apart next to nothing.
+BOLD, FEWEST = 0.05, 2
+# Panels side by side.
+PANELS_PER_ROW = 3
 TRUST = (
     "Trust the permutation test: draws share subjects, so z-tests and intervals are too optimistic."
 )
@@ -41,10 +45,13 @@ CAPTIONS = {
         "Proportion tests of the tested connections by method, with intervals",
         "Share of draws in which a connection is found, {patients} minus {controls}, by method, "
         "with Newcombe's interval. Draws share subjects: trust the permutation test, not the "
-        "interval.",
+        "interval. This test exchanges the labels of single subjects, in other draws, of "
+        "{patients} and {controls} together, and counts every site: its p can be small where the "
+        "draws of one group hardly have the connection. P-values are bold up to .05 where a group "
+        "has the connection in two or more draws.",
         "The groups differ in a connection where q of the permutation test (in the table) is "
-        "small, not wherever p is bold; a method that finds more differences is not for that "
-        "reason better.",
+        "small and one group has it in several draws, not wherever p is bold; a method that finds "
+        "more differences is not for that reason better.",
     ),
 }
 
@@ -55,25 +62,30 @@ def comparison_section(
     pictures: Mapping[str, Picture],
     outdated: Sequence[str] | None = None,
     published: str = "",
+    command: str = "",
 ) -> Section:
     """Show the proportion tests of every connection and method.
 
     ``outdated`` lists what has changed since the existing results were computed; ``published`` is
-    the file of the published connections.
+    the file of the published connections, ``command`` the command of the run.
     """
     title = "Comparison with other methods"
     if tests is None:
-        return Section("comparison", title, missing=reason_not_shown("comparison", outdated))
-    shown = tests.assign(
-        connection=tests["from"] + " → " + tests["to"],
+        return Section(
+            "comparison", title, missing=reason_not_shown("comparison", outdated, command)
+        )
+    ordered = _own_first(tests)
+    shown = ordered.assign(
+        connection=ordered["from"] + " → " + ordered["to"],
+        method=[METHOD_LOOKS[method][0] for method in ordered["method"]],
         interval=[
             # Minus signs as in the other columns, and no line break within the interval.
             f"{low:+.2f}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:+.2f}".replace("-", "−")
-            for low, high in tests[["low", "high"]].to_numpy()
+            for low, high in ordered[["low", "high"]].to_numpy()
         ],
     )
     for group in groups:
-        shown[group] = [f"{k}/{n}" for k, n in tests[[f"count_{group}", "n_draws"]].to_numpy()]
+        shown[group] = [f"{k}/{n}" for k, n in ordered[[f"count_{group}", "n_draws"]].to_numpy()]
     titles = {
         "connection": "connection", "source": "tested because", "method": "method",
         groups[0]: f"{groups[0]}: draws", groups[1]: f"{groups[1]}: draws",
@@ -98,8 +110,15 @@ def comparison_section(
     return Section("comparison", title, content)
 
 
+def _own_first(tests: pd.DataFrame) -> pd.DataFrame:
+    """Move the published connections behind the study's own."""
+    return tests.sort_values(
+        "source", key=lambda source: source == "published", kind="stable", ignore_index=True
+    )
+
+
 # Without a published list, when no connection is at every site of one group only.
-NOTHING_SHOWN = "No published connection was given, and none is at every site of one group only."
+NOTHING_SHOWN = "No published connection was given, and none is at every site of one group alone."
 
 
 def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -> Figure:
@@ -123,24 +142,32 @@ def comparison_figure(tests: pd.DataFrame, groups: tuple[str, str], rule: str) -
     rows = shown[["source", "from", "to"]].drop_duplicates().reset_index(drop=True)
     methods = [method for method in METHOD_LOOKS if method in set(shown["method"])]
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(1.8 + 2.5 * len(methods), 1.9 + 0.3 * len(rows)))
-        panels = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
+        n_across = min(len(methods), PANELS_PER_ROW)
+        n_down = -(-len(methods) // n_across)
+        size = (1.8 + 2.7 * n_across, 1.4 + n_down * (0.8 + 0.27 * len(rows)))
+        figure = Figure(figsize=size)
+        grid = figure.subplots(n_down, n_across, sharey=True, squeeze=False)
+        panels = list(grid.flat)
+        for axes in panels[len(methods) :]:
+            axes.remove()
+        panels = panels[: len(methods)]
         for axes, method in zip(panels, methods, strict=True):
             of_method = shown[shown["method"] == method].set_index(["source", "from", "to"])
             _draw_panel(axes, of_method.loc[list(rows.itertuples(index=False))], method, groups)
         panels[0].set_yticks(range(len(rows)), _labels(rows))
         panels[0].set_ylim(len(rows) - 0.4, -0.6)
-        n_published = int((rows["source"] == "published").sum())
-        if 0 < n_published < len(rows):
+        n_own = int((rows["source"] != "published").sum())
+        if 0 < n_own < len(rows):
             for axes in panels:
-                axes.axhline(n_published - 0.5, color=BLACK, linewidth=0.6)
+                axes.axhline(n_own - 0.5, color=BLACK, linewidth=0.6)
         n_draws = int(shown["n_draws"].iloc[0])
-        figure.supxlabel(_caption(groups, rule, n_draws, n_omitted), fontsize=8)
+        figure.supxlabel(_caption(groups, rule, n_draws, n_omitted), fontsize=8, wrap=True)
     return figure
 
 
 def _shown(tests: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Select the published connections, then those that all sites of exactly one group share."""
+    """Select those that all sites of exactly one group share, then the published connections."""
+    tests = _own_first(tests)
     published = tests["source"] == "published"
     own = ~published & (tests["found_in"] != "both")
     keys = tests.loc[own, ["from", "to"]].drop_duplicates()
@@ -158,12 +185,13 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, method: str, groups: tuple[str, 
         alpha = 1.0 if any(counts) else 0.25
         axes.plot([row["low"], row["high"]], [place] * 2, color=colour, linewidth=1.4, alpha=alpha)
         axes.plot(row["difference"], place, marker, color=colour, markersize=5, alpha=alpha)
-        weight = "bold" if row["p_permutation"] <= BOLD else "normal"
+        bold = row["p_permutation"] <= BOLD and max(counts) >= FEWEST
+        weight = "bold" if bold else "normal"
         texts = (":".join(map(str, counts)), _short(row["p_z"]), _short(row["p_permutation"]))
         for at, text in zip(COLUMNS, texts, strict=True):
-            axes.text(at, place, text, fontsize=7, va="center", ha="right", fontweight=weight)
+            axes.text(at, place, text, fontsize=8, va="center", ha="right", fontweight=weight)
     for at, text in zip(COLUMNS, ("draws", "p_z", "p_perm"), strict=True):
-        axes.text(at, -0.7, text, fontsize=7, va="bottom", ha="right", style="italic")
+        axes.text(at, -0.7, text, fontsize=8, va="bottom", ha="right", style="italic")
     axes.set_title(title, fontsize=10, loc="left", pad=16)
     axes.set_xlim(-1.05, COLUMNS[-1])
     axes.set_xticks([-1, 0, 1])
@@ -188,12 +216,15 @@ def _caption(groups: tuple[str, str], rule: str, n_draws: int, n_omitted: int) -
     patients, controls = groups
     lines = [
         f"Share of {n_draws} draws of {patients} that have the connection {RULES[rule]}, minus "
-        f"that of {controls}, with Newcombe's 95 % interval; every method has as many edges as "
-        "NOTEARS-PFL.",
-        f"draws: {patients}:{controls}. p_z: the paper's one-sided z-test. p_perm: permutation of "
-        f"labels within sites, {patients} more often; bold up to .05. {TRUST}",
-        "Above the line: published connections; below: those found at all sites of one group only "
-        "in this study's discovery fit."
+        f"that of {controls},",
+        "with Newcombe's 95 % interval; every method has as many edges as NOTEARS-PFL.",
+        f"draws: {patients}:{controls}. p_z: the paper's one-sided z-test. p_perm: labels of "
+        f"subjects permuted within sites, {patients} more often,",
+        "in draws of both groups together and at single sites; bold up to .05 where a group has "
+        "two or more draws.",
+        TRUST,
+        "Above the line: connections at every site of one group alone in this study's discovery "
+        "fit; below: published ones."
         + (f" {n_omitted} more are in the table." if n_omitted else ""),
     ]
     return "\n".join(lines)

@@ -162,14 +162,16 @@ def _cohort(findings: Findings, cite: Cite) -> Iterator[str]:
     cohort = findings.cohort
     # A limit on a figure that nobody has measured excludes no one.
     reasons = {
-        "mean_fd_mm": f"if mean framewise displacement {cite('power2012spurious')} exceeded "
+        "mean_fd_mm": "if mean framewise displacement {power} exceeded "
         f"{limits['max_mean_fd_mm']:g} mm",
         "share_fd_above": f"if more than {limits['max_share_fd_above']:.0%} of volumes were "
         "displaced by more than 0.5 mm",
         "n_volumes": f"if fewer than {limits['min_volumes']} volumes remained",
     }
     judged = [
-        reason for name, reason in reasons.items() if name in cohort and cohort[name].notna().any()
+        reason.replace("{power}", cite("power2012spurious")) if "{power}" in reason else reason
+        for name, reason in reasons.items()
+        if name in cohort and cohort[name].notna().any()
     ]
     *first, last = ["if processing failed", *judged]
     yield f"Subjects were excluded {', '.join(first)}{', or ' if first else ''}{last}."
@@ -216,13 +218,27 @@ def _networks(findings: Findings, cite: Cite) -> Iterator[str]:
         f"{cite('zheng2018notears')}, jointly over the sites with the alternating direction "
         f"method of multipliers {cite('boyd2011admm')}, with {penalty}."
     )
+    configured = findings.config["network"]["estimator"]
     for group in findings.groups:
         values = findings.fits[group]["Parameters"]
-        chosen = [name for name in values if fit["Settings"][name] == "auto"]
-        named = ", ".join(f"{_greek(name)} = {value:.3g}" for name, value in values.items())
-        how = "chosen from the data" if len(chosen) == len(values) else "configured or chosen"
-        separate = values["lambda2"] == 0 and "lambda1" in chosen
-        yield f"{group}: {named} ({how}{', λ1 per site: mean' if separate else ''})."
+        separate = values["lambda2"] == 0 and fit["Settings"]["lambda1"] == "auto"
+        named = [
+            f"{_greek(name)} = {value:.3g} ({'chosen from the data' if auto else 'configured'}"
+            f"{', per site: mean' if separate and name == 'lambda1' else ''})"
+            for name, value in values.items()
+            for auto in ("auto" in (fit["Settings"][name], configured.get(name)),)
+        ]
+        yield f"{group}: {', '.join(named)}."
+    if fit["Settings"]["penalty"] == "edgewise" and values["lambda1"] == 0 < values["lambda2"]:
+        yield (
+            "With λ1 = 0, no site's edges are penalised one by one: the group penalty λ2 alone "
+            "makes the networks sparse"
+            + (
+                ", and with κ = 0 it does not pull the weights of an edge at the sites together."
+                if values["kappa"] == 0
+                else "."
+            )
+        )
     yield (
         "In the orders of the regions that this gave, an edge was kept if, by its Bayes factors "
         "with effectively independent samples, it more probably than not existed with an absolute "

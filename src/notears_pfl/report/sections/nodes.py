@@ -21,7 +21,7 @@ CAPTIONS = {
         "{patients} or {controls}.",
         "Regions with many edges are hubs of the estimated networks on this scale of the data, but "
         "perhaps not on the other; the groups differ in a region only where q in the tables below "
-        "is small, not wherever the bars do.",
+        "is small, not wherever the marks are apart.",
     ),
 }
 

@@ -67,14 +67,15 @@ def provenance_record(findings: Findings, origin: Origin) -> dict[str, Any]:
     }
 
 
-def provenance_section(findings: Findings, origin: Origin) -> Section:
-    """Show how the page was made."""
+def provenance_section(findings: Findings, origin: Origin, not_simulated: str = "") -> Section:
+    """Show how the page was made; ``not_simulated`` says how to run the simulations, if not run."""
     costs = origin.benchmarks
     return Section(
         "provenance",
         "Provenance",
         {
             "command": origin.command,
+            "not_simulated": not_simulated,
             "seed": findings.config["seed"],
             "config": yaml.safe_dump(dict(findings.config), sort_keys=False, allow_unicode=True),
             "versions": versions(),
@@ -112,13 +113,16 @@ def _fits(findings: Findings) -> PageTable:
     )
     return page_table(
         "certificates",
-        "Convergence of the fits (–: edge-wise networks do not depend on the order of sites)",
+        "Convergence of the fits. The path is the continuous optimisation; the networks themselves "
+        "have no cycle. Its end, or a consensus of the sites, starts the search for the orders of "
+        "the regions (–: edge-wise networks do not depend on the order of sites)",
         rows,
         {
             "group": "group", "converged": "converged", "rounds": "rounds",
             "primal_residual": "primal residual", "dual_residual": "dual residual",
             "path_residual": "path residual", "h": "acyclicity h of the path",
-            "acyclic_threshold": "acyclic above", "start": "orders found from",
+            "acyclic_threshold": "largest weight in a cycle of the path",
+            "start": "start of the search for orders",
             "reverse": "edges changed by reversing the order of sites",
         },
         dict.fromkeys(
@@ -142,10 +146,10 @@ def _samples(findings: Findings) -> PageTable:
     titles = {
         "group": "group", "site": "site", "subjects": "subjects (discovery)",
         "samples": "volumes", "effective": "effective samples", "edges": "edges",
-        "unclear": "directions unclear", "ties": "worth of ties",
+        "unclear": "directions unclear", "ties": "gain by coupling the sites",
     }  # fmt: skip
     caption = (
         "Data behind each network; directions with a support below 90 %; what its edges gain by "
-        "ties to the other sites (log-probability per sample; negative: it fits them badly)"
+        "coupling this site to the others (log-probability per sample; negative: it loses)"
     )
     return page_table("samples", caption, rows, titles, {"effective": ".0f", "ties": "+.3f"})

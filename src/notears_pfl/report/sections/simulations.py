@@ -111,14 +111,17 @@ def simulations_section(
     cost: pd.DataFrame | None,
     pictures: Mapping[str, Picture],
     outdated: Sequence[str] | None = None,
+    command: str = "",
 ) -> Section:
     """Show the figures of the experiments, how often each method is best, and its cost.
 
-    ``outdated`` lists what has changed since the existing results were computed.
+    ``outdated`` lists what has changed since the existing results were computed; ``command`` is
+    the command of the run.
     """
     title = "Simulations"
     if wins is None or cost is None:
-        return Section("simulations", title, missing=reason_not_shown("simulation", outdated))
+        missing = reason_not_shown("simulation", outdated, command)
+        return Section("simulations", title, missing=missing)
     shown = [p for name, p in pictures.items() if name.startswith("simulation_")]
     content = {"tally": _tally(wins), "cost": _cost(cost), "pictures": shown}
     return Section("simulations", title, {**content, "n_runs": int(wins["runs"].min())})

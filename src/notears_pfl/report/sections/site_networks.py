@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from notears_pfl.report.figure_style import RC
-from notears_pfl.report.findings import Findings
+from notears_pfl.report.findings import Findings, with_both_groups
 from notears_pfl.report.network_drawing import (
     SIGNS,
     Arrow,
@@ -65,10 +65,12 @@ CAPTIONS = {
         "Connections found at all sites, {patients} left and {controls} right, on a circle by "
         "lobe or network and on a glass brain",
         "Connections found at all {n_sites} sites{n}, {patients} and {controls} side by side. "
-        "Vermilion: in this group only, and different between groups (q ≤ 0.05); orange: in this "
-        "group only, but no more different than chance allows; grey: in both groups.",
+        "Vermilion: at every site of this group alone, and different between groups (q ≤ 0.05); "
+        "orange: at every site of this group alone, but no more different than chance allows; "
+        "grey: at every site of both groups. The other group may have a coloured connection at "
+        "some of its sites, or reversed.",
         "Report vermilion connections as differences between {patients} and {controls}, and no "
-        "others: one that is in a single group only can be so by chance.",
+        "others: one that is at every site of a single group can be so by chance.",
     ),
     "site_specific": Caption(
         "Connections of {group} found at one site only, on a glass brain per site",
@@ -128,7 +130,7 @@ def networks_section(
             "counts": page_table(
                 "connection_counts",
                 "Number of connections, counted with and without direction",
-                findings.tables["counts"],
+                with_both_groups(findings.tables["counts"], findings.groups),
                 {"result": "connections", "who": "of", "directed": "with direction",
                  "undirected": "without"},
             ),
@@ -270,7 +272,8 @@ def overlap_figure(
     with mpl.rc_context(RC):
         figure = Figure(figsize=(13, 9.4))
         rows: Any = figure.subfigures(2, 1, height_ratios=[9, 0.5])
-        for column, group in zip(rows[0].subfigures(1, 2), groups, strict=True):
+        columns = rows[0].subfigures(1, 2)
+        for column, group, other in zip(columns, groups, groups[::-1], strict=True):
             own = overlap[overlap["found_in"] == f"{group} only"]
             both = overlap[overlap["found_in"] == "both"]
             differs = own["q"] <= FOUND
@@ -281,7 +284,7 @@ def overlap_figure(
             ]
             column.suptitle(
                 f"{group}: {len(own) + len(both)} connections at all {n_sites} sites, "
-                f"{len(own)} of them in {group} only ({int(differs.sum())} with q ≤ {FOUND})",
+                f"{len(own)} not at every site of {other} ({int(differs.sum())} with q ≤ {FOUND})",
                 fontsize=10,
                 fontweight="bold",
             )
@@ -291,12 +294,13 @@ def overlap_figure(
             if not arrows:
                 circle.text(0, 0, "no connection at every site", ha="center", fontsize=10)
             draw_brain(list(lower.subplots(1, 3)), arrows, rois)
+        alone = "at every site of this group alone"
         kinds = [
-            Line2D([], [], color=VERMILION, linewidth=1.6, label=f"this group only, q ≤ {FOUND}"),
-            Line2D([], [], color=ORANGE, linewidth=1.2, label="this group only, as by chance"),
-            Line2D([], [], color=GREY, linewidth=1.2, label="both groups"),
+            Line2D([], [], color=VERMILION, linewidth=1.6, label=f"{alone}, q ≤ {FOUND}"),
+            Line2D([], [], color=ORANGE, linewidth=1.2, label=f"{alone}, as by chance"),
+            Line2D([], [], color=GREY, linewidth=1.2, label="at every site of both groups"),
         ]
-        rows[1].legend(handles=[*kinds, *lobe_handles(rois)], loc="center", ncols=5, fontsize=8)
+        rows[1].legend(handles=[*kinds, *lobe_handles(rois)], loc="center", ncols=4, fontsize=8)
     return figure
 
 

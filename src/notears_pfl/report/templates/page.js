@@ -276,6 +276,25 @@ function chooseColumns() {
   }
 }
 
+// Some systems hide the bar of what can be scrolled.
+function hintAtScrolling() {
+  const hints = new Map();
+  const watcher = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const inside = target.querySelector(".dt-layout-table > .dt-layout-cell") ?? target;
+      const scrolls = inside.scrollWidth > inside.clientWidth + 1;
+      hints.get(target).hidden = !scrolls;
+      if (target.className === "frame") scrolls ? target.setAttribute("tabindex", "0") : target.removeAttribute("tabindex");
+    }
+  });
+  for (const target of document.querySelectorAll(".frame, .table-wrap")) {
+    const hint = element("p", "Scroll sideways for the rest →", { class: "hint", hidden: "", "aria-hidden": "true" });
+    hints.set(target, hint);
+    target.before(hint);
+    watcher.observe(target);
+  }
+}
+
 function unfoldForPrint() {
   const folded = [...document.querySelectorAll("details")].filter((one) => one.querySelector("table"));
   let opened = [];
@@ -301,6 +320,7 @@ chooseNetwork();
 openConnections();
 followSections();
 chooseColumns();
+hintAtScrolling();
 unfoldForPrint();
 copyButtons();
 makeTablesInteractive();

@@ -20,7 +20,7 @@ def findings():
 def test_words_give_the_count_and_what_chance_would_give(findings):
     lines = list(evidence_lines(findings))
 
-    assert lines[0].startswith("3 connections at every site in MDD only; ")
+    assert lines[0].startswith("3 connections at every site of MDD, not every site of HC; ")
     assert "expected by chance" in lines[0]
     tested = findings.tables["evidence_tested"]
     first = tested.iloc[0]

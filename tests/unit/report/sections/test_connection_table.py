@@ -30,6 +30,26 @@ def test_every_connection_is_listed_once_with_its_sites_and_weights(findings):
     assert "HC" not in first["weights"]
 
 
+def test_a_connection_of_one_group_says_at_how_many_sites_the_other_has_it_or_its_reverse(
+    findings, pictures
+):
+    first = edge_records(findings, None)[0]
+    networks = {key: network.copy() for key, network in findings.networks.items()}
+    networks["HC", "COI"].loc[first["from"], first["to"]] = 0.4
+    networks["HC", "KUT"].loc[first["to"], first["from"]] = 0.4
+
+    table = networks_section(toy_findings(networks=networks), pictures).content["edge_table"]
+
+    named = f"{first['from']} → {first['to']}"
+    (row,) = [row for row in table.rows if named in row[0].text]
+    cells = dict(zip([column.title for column in table.columns], row, strict=True))
+    assert cells["found"].text == "every site of MDD, not every site of HC"
+    assert cells["MDD: sites"].text == "3/3"
+    assert cells["HC: sites"].text == "1/3, reversed at 1"
+    assert cells["HC: sites"].flagged
+    assert not cells["MDD: sites"].flagged
+
+
 def test_a_direction_is_kept_reversed_or_not_found(findings):
     reverse = {key: network.T for key, network in findings.other_scale.items()}
     nothing = {key: 0 * network for key, network in findings.other_scale.items()}

@@ -14,7 +14,36 @@ def test_a_glance_counts_people_and_connections(findings):
     assert ("3", "sites", "COI, KUT, HUH") in content["tiles"]
     included = {what: value for value, what, _ in content["tiles"]}
     assert included["MDD included"] == included["HC included"] == "11"
-    assert included["connections at every site, MDD only"] == "3"
+    (own,) = [line for line in content["results"] if line.startswith("At every site of MDD")]
+    assert "not every site of HC, in the networks of all subjects: " in own
+    assert own.count("(HC: 0/3)") == 3
+    assert included["connections at every site of MDD, not every site of HC"] == "3"
+
+
+def test_the_card_shows_the_count_that_is_compared_with_chance(findings):
+    counts = findings.tables["evidence_counts"].copy()
+    own = (counts["result"] == "at every site") & (counts["who"] == "MDD only")
+    counts.loc[own, ["fits", "observed", "expected", "low", "high"]] = 20, 10.5, 11.1, 4, 18
+    uneven = toy_findings(tables={**findings.tables, "evidence_counts": counts})
+
+    tiles = {what: (value, note) for value, what, note in glance_section(uneven).content["tiles"]}
+
+    value, note = tiles["connections at every site of MDD, not every site of HC"]
+    assert value == "10.5"
+    assert note == (
+        "11.1 expected by chance (4 to 18); both in networks of equal numbers of subjects, mean "
+        "over subsamples. The networks of all subjects, below, have 20"
+    )
+    assert "equal numbers" not in tiles["connections at every site of HC, not every site of MDD"][1]
+
+
+def test_the_other_scale_is_explained_at_its_first_use(findings):
+    content = glance_section(findings).content
+
+    uses = [line for line in content["results"] if "other scale" in line]
+    assert "the other scale of the data, where every region has unit variance" in uses[0]
+    assert sum("unit variance" in line for line in uses) == 1
+    assert "on the other scale, where every region" in content["careful"][0]
 
 
 def test_a_glance_warns_of_what_this_study_gives_reason_to(findings):
@@ -65,7 +94,7 @@ def test_a_group_without_connections_of_its_own_is_named(findings):
 
     results = " ".join(glance_section(toy_findings(tables=none)).content["results"])
 
-    assert "No connection is found at every site in HC only." in results
+    assert "No connection is found at every site of HC, not every site of MDD." in results
 
 
 def test_classes_of_regions_are_named_after_the_column_that_they_are_from(findings):

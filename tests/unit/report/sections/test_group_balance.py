@@ -10,6 +10,7 @@ from notears_pfl.report.sections.glance import glance_section
 from notears_pfl.report.sections.group_balance import (
     balance_figure,
     balance_lines,
+    calm_line,
     matching_lines,
     missing_lines,
 )
@@ -30,6 +31,14 @@ def with_difference(table, difference, **where):
     table.loc[chosen, "difference"] = difference
     table.loc[chosen, "unbalanced"] = abs(difference) > 0.2
     return table
+
+
+def test_groups_without_covariates_are_not_called_balanced(alike):
+    none = "No covariate was available, so the balance of the groups was not assessed."
+
+    assert calm_line(alike).startswith("No covariate of table one differs")
+    assert calm_line(alike.iloc[:0]) == none
+    assert calm_line(alike.assign(difference=np.nan)) == none
 
 
 MOTION = {"subjects": "included", "variable": "mean_fd_mm"}

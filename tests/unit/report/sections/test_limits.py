@@ -2,11 +2,13 @@
 
 import re
 
+from notears_pfl.io.tables import read_regions
 from notears_pfl.report.page import render
-from notears_pfl.report.sections.limits import limits_section
+from notears_pfl.report.sections.glance import glance_section
+from notears_pfl.report.sections.limits import limits_section, selection_caution
 from notears_pfl.report.sections.site_networks import networks_section
 
-from ..toy import AAL, toy_findings
+from ..toy import AAL, ROOT, toy_findings
 
 
 def test_limits_say_what_holds_for_this_study(findings):
@@ -18,6 +20,20 @@ def test_limits_say_what_holds_for_this_study(findings):
     assert "A phantom" not in series
     assert "Preprocessing was done elsewhere" in series
     assert "permutation" in series["Draws overlap"]
+
+
+def test_the_papers_selection_of_regions_is_a_caution_for_other_studies():
+    regions = read_regions(ROOT / "config/rois.tsv")
+    study = toy_findings("timeseries", left_out=regions[~regions["selected"]])
+    own = toy_findings("timeseries", left_out=study.left_out)
+    own.config["rois"]["table"] = "mine.tsv"
+
+    caution = selection_caution(study)
+
+    assert caution.startswith(f"{len(study.rois)} of {len(study.rois) + 60} regions were used")
+    assert "a study of depression, without the cerebellum" in caution
+    assert caution in glance_section(study).content["careful"]
+    assert selection_caution(own) == selection_caution(toy_findings("phantom")) == ""
 
 
 def test_the_table_that_a_limit_points_to_is_the_last_under_networks(findings, pictures):

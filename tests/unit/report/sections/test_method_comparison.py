@@ -39,11 +39,14 @@ def test_without_a_published_list_nothing_may_be_left_to_draw():
 
     figure = comparison_figure(tests[tests["source"] == "overlap"], GROUPS, "any")
 
-    assert "none is at every site of one group only" in words(figure)
+    assert "none is at every site of one group alone" in words(figure)
 
 
 def test_a_comparison_that_was_not_run_says_how_to_run_it(pictures):
-    assert "snakemake --cores all comparison" in comparison_section(None, GROUPS, pictures).missing
+    assert (
+        "<code>snakemake comparison --cores all</code>"
+        in comparison_section(None, GROUPS, pictures).missing
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_published_connections_are_told_from_the_studys_own(pictures, path, said
     without = comparison_section(own, GROUPS, pictures, published="config/published/none.tsv")
 
     (paragraph,) = [line for line in page.split("\n") if "whatever this study found" in line]
-    assert paragraph.startswith("<p>1 connection is tested because")
+    assert paragraph.startswith("<p>The last connection is tested because")
     assert said in paragraph
     assert ("depression" in paragraph) == ("config" in path)
     assert "whatever this study" not in render("sections/comparison.html", content=without.content)
@@ -75,7 +78,7 @@ def test_a_comparison_that_was_run_is_shown(pictures):
     content = comparison_section(pd.DataFrame([row]), GROUPS, pictures).content
 
     assert texts(content["tests"]) == [
-        ["INS.R → INS.L", "published", "pc", "9/20", "2/20", "+0.35",
+        ["INS.R → INS.L", "published", "PC", "9/20", "2/20", "+0.35",
          "+0.07\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}+0.57", "0.21",
          "0.4", "0.0061"]
     ]  # fmt: skip
@@ -89,12 +92,33 @@ def test_there_is_a_panel_per_method_and_a_row_per_connection(n_own):
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["NOTEARS-PFL", "NOTEARS-SIG", "Granger causality"]
     labels = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-    assert labels == ["INS.R → INS.L", *(f"THA.L → R{i}" for i in range(n_own))]
+    assert labels == [*(f"THA.L → R{i}" for i in range(n_own)), "INS.R → INS.L"]
     for axes in figure.axes:
         markers = [line for line in axes.lines if line.get_marker() != "None"]
         assert [line.get_xdata()[0] for line in markers] == [0.5] * (1 + n_own)
         texts = [text.get_text() for text in axes.texts]
         assert texts == ["14:4", "<.0001", ".0301"] * (1 + n_own) + ["draws", "p_z", "p_perm"]
+
+
+def test_next_to_nothing_is_not_bold():
+    tests = made_up(2)
+    tests["p_permutation"] = 0.0022
+    tests.loc[tests["to"] == "R0", ["count_MDD", "count_HC"]] = 1, 0
+    tests.loc[tests["to"] == "R1", ["count_MDD", "count_HC"]] = 2, 0
+
+    panel, *_ = comparison_figure(tests, GROUPS, "majority").axes
+
+    weights = [text.get_fontweight() for text in panel.texts if ":" in text.get_text()]
+    assert weights == ["normal", "bold", "bold"]
+
+
+def test_the_table_starts_with_the_studys_own_connections(pictures):
+    tests = made_up(2).assign(q_permutation=0.4)
+
+    rows = texts(comparison_section(tests, GROUPS, pictures).content["tests"])
+
+    assert [row[1] for row in rows] == ["overlap"] * 9 + ["published"] * 3
+    assert {row[2] for row in rows} == {"NOTEARS-PFL", "NOTEARS-SIG", "Granger causality"}
 
 
 def test_the_caption_says_what_to_trust_and_what_is_not_shown():

@@ -81,7 +81,35 @@ def test_methods_say_where_each_site_chose_its_sparsity(lambda1, lambda2, said):
 
     content = methods_section(toy_findings(fits={"MDD": fit, "HC": fit})).content
 
-    assert ("λ1 per site: mean" in content["paragraphs"]["Networks"]) == said
+    assert (", per site: mean)" in content["paragraphs"]["Networks"]) == said
+
+
+def test_methods_say_of_each_penalty_whether_it_was_chosen_and_what_a_zero_means():
+    findings = toy_findings()
+    fit = findings.fits["MDD"]
+    values = {"lambda1": 0.0, "lambda2": 0.08, "kappa": 0.0}
+    fit = {**fit, "Settings": {**fit["Settings"], **values}, "Parameters": values}
+    config = {**findings.config, "network": {**findings.config["network"]}}
+    config["network"]["estimator"] = {**config["network"]["estimator"], "kappa": 0}
+
+    study = toy_findings(fits={"MDD": fit, "HC": fit}, config=config)
+    text = methods_section(study).content["paragraphs"]["Networks"]
+
+    chosen = "(chosen from the data)"
+    assert f"MDD: λ1 = 0 {chosen}, λ2 = 0.08 {chosen}, κ = 0 (configured)." in text
+    assert text.count("the group penalty λ2 alone") == 1
+    assert "with κ = 0 it does not pull" in text
+
+
+def test_the_work_on_head_motion_is_cited_only_where_it_was_measured(findings):
+    unknown = findings.cohort.assign(mean_fd_mm=float("nan"))
+    still = toy_findings(tables={**findings.tables, "cohort": unknown})
+
+    def cited(study):
+        return [work.key for work in methods_section(study).content["references"]]
+
+    assert "power2012spurious" in cited(findings)
+    assert "power2012spurious" not in cited(still)
 
 
 def test_methods_of_ready_series_claim_no_preprocessing():

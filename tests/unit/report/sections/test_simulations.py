@@ -73,7 +73,7 @@ def test_every_method_metric_and_experiment_has_a_look(metrics):
 
 
 def test_simulations_that_were_not_run_say_how_to_run_them(pictures):
-    assert "snakemake --cores all simulation" in simulations_section(None, None, pictures).missing
+    assert "snakemake simulation --cores all" in simulations_section(None, None, pictures).missing
 
 
 def test_simulations_that_were_run_are_summed_up(pictures):

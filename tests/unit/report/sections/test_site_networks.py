@@ -46,8 +46,8 @@ def test_a_matrix_of_many_regions_has_a_dot_for_every_weight_and_no_names():
 def test_the_overlap_counts_what_all_sites_have(tables):
     shown = words(overlap_figure(tables["overlap"], GROUPS, 3, tables["rois"]))
 
-    assert "MDD: 13 connections at all 3 sites, 3 of them in MDD only" in shown
-    assert "HC: 13 connections at all 3 sites, 3 of them in HC only" in shown
+    assert "MDD: 13 connections at all 3 sites, 3 not at every site of HC" in shown
+    assert "HC: 13 connections at all 3 sites, 3 not at every site of MDD" in shown
 
 
 def test_a_group_without_overlap_says_so(tables):
