@@ -13,6 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from notears_pfl.command.guesses import (
+    KNOWN_COLUMNS,
+    MOTION,
+    Groups,
+    guess_columns,
+    guess_groups,
+)
 from notears_pfl.errors import DatasetError, PflError, TableError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
 from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS, archive_names
@@ -24,12 +31,11 @@ SERIES, ARCHIVE, ID = tuple(FORMS), ".npz", "participant_id"
 # Series without a line of names.
 PLAIN = (".1D", ".txt")
 DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
-# Columns by the names that studies give them, and values that name controls.
+# Columns by the names that studies give them.
 SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
 GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
 ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id$")
 NUMBER = re.compile(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf)")
-CONTROLS = re.compile(r"(?i)^(0|hc|hv|nc|tc|td|tdc|cn|ctl|ctrl|con|controls?|healthy.*|normal.*)$")
 # A single file may have a number, such as an age, in its name by chance.
 FEWEST_FILES = 2
 # A column of more values, in a small table, holds ages or names.
@@ -106,9 +112,33 @@ class Survey:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
-    def controls(self) -> str | None:
-        """Value that names the controls."""
-        return next((value for value in self.values if CONTROLS.match(value)), None)
+    def groups(self) -> Groups | None:
+        """What the values of the group column seem to mean."""
+        return guess_groups(self.group_column or "", self.values)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns of the table that the workflow knows under another name, {old: new}."""
+        if self.kind == "srpbs" or (self.has_own_tables and len(self.datasets) > 1):
+            return {}
+        # Where there are images, or XCP-D's files, the workflow measures or reads head motion.
+        is_told = self.kind == "timeseries" and self.layout != "xcpd"
+        others = self.table.drop(columns=self._described)
+        return guess_columns(others, [c for c in KNOWN_COLUMNS if is_told or c != MOTION])
+
+    @property
+    def unused(self) -> list[str]:
+        """Columns of the table that no setting names."""
+        used = {*self._described, *self.columns, *KNOWN_COLUMNS}
+        return [name for name in map(str, self.table) if name not in used]
+
+    @property
+    def _described(self) -> list[str]:
+        """Columns that tell the subject, its files, its site and its group."""
+        named = [self.id_column, self.site_column, self.group_column]
+        return [
+            name for name in map(str, self.table) if name in named or f"{{{name}}}" in self.series
+        ]
 
 
 def survey(folder: Path, participants: Path | None = None) -> Survey:
