@@ -9,11 +9,18 @@ from pathlib import Path
 import yaml
 
 from notears_pfl.command.guesses import MOTION, Groups, label
-from notears_pfl.command.study import described, plan_of, refusal
+from notears_pfl.command.study import (
+    described,
+    merged_settings,
+    plan_of,
+    refusal,
+    regions_used,
+)
 from notears_pfl.command.survey import GROUP_NAMES, ID, Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
+from notears_pfl.io.tables import read_regions
 from notears_pfl.study.derived_series import PROGRAMS
 from notears_pfl.study.enrolment import OTHER
 from notears_pfl.wording import counted
@@ -46,7 +53,7 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
         print(f"\nThis study cannot be run yet:\n{refusal(error, out)}\n")
         print(f"Correct that, then: notears-pfl study check {out}")
         return 1
-    print("\n".join(described(plan)))
+    print("\n".join(described(plan, merged_settings(out))))
     for notice in plan.source.notices:
         print(notice)
     print(f"To run it: notears-pfl study run {out}")
@@ -155,6 +162,13 @@ def settings_text(found: Survey) -> str:
             f"# CHECK: the table of regions must have those of the series, {which} of the columns.",
             "# rois: {table: /path/to/regions.tsv}",
         ]
+    elif found.kind == "timeseries":
+        table = read_settings(DEFAULTS)["rois"]["table"]
+        selected = read_regions(table)["selected"]
+        source = {"kind": found.kind, "series": found.series}
+        n_used = int(selected.astype(bool).sum())
+        said = regions_used(table, n_used, len(selected), source)
+        lines += [f"# CHECK {line}." for line in said]
     if found.kind != "timeseries":
         lines += [
             "# The AAL atlas is downloaded once. To use your own copy, or without a network:",

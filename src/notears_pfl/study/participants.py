@@ -240,6 +240,19 @@ def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Se
     return text.map(lambda value: table.get(value, value), na_action="ignore").astype(object)
 
 
+def meaning_of_groups(source: Mapping[str, Any], groups: Mapping[str, str]) -> str:
+    """Say which values of the group column, ``source.group_column``, are the two ``groups``."""
+    values = source.get("group_values") or {}
+    parts = []
+    for role in ("patients", "controls"):
+        own = [str(value) for value, label in values.items() if label == groups[role]]
+        written = f"{source['group_column']} {' or '.join(own or [groups[role]])}"
+        # Not "patients patients".
+        name = "" if groups[role] == role else f" {groups[role]}"
+        parts.append(f"{role}{name} ({written})")
+    return "groups: " + ", ".join(parts)
+
+
 def sites_with_both_groups(
     subjects: pd.DataFrame, groups: tuple[str, str], name: str
 ) -> tuple[list[str], list[str]]:

@@ -6,16 +6,42 @@ from typing import Any
 
 import pandas as pd
 
-from notears_pfl.errors import SignalError, TableError
+from notears_pfl.errors import CohortError, SignalError, TableError
 from notears_pfl.io.series_files import (
     RunTables,
     archive_outlines,
     series_outline,
 )
 from notears_pfl.study.derived_series import usable_series
-from notears_pfl.study.enrolment import OTHER
+from notears_pfl.study.enrolment import OTHER, STOP_ADVICE, describe_problems
+from notears_pfl.study.plan import Plan
+from notears_pfl.study.sources import RoiSeries
 from notears_pfl.study.timeseries import SeriesStudy, labelled_series, require_regions
 from notears_pfl.wording import counted
+
+
+def check_series(plan: Plan, source: Mapping[str, Any]) -> list[str]:
+    """Look at the series of a study before its first job; return what is to be said of them.
+
+    Subjects whose arrays are missing, or have another shape, are refused all at once with
+    ``source.on_problem: stop``; with ``exclude`` they are named, unless nobody is left.
+    """
+    if not isinstance(plan.source, RoiSeries):
+        return []
+    people, study = plan.source.participants, plan.source.series
+    # The user's own; results, which list enrolled subjects, are not there before a run.
+    table = source.get("participants") or source["series"]
+    unknown = unknown_groups(people, plan.groups, table)
+    told = [unknown] if unknown else []
+    problems = series_problems(study, source, plan.atlas.rois, plan.atlas.selected)
+    if not problems:
+        return told
+    is_nobody_left = set(study.runs) <= set(problems)
+    if is_nobody_left or source.get("on_problem", "stop") == "stop":
+        advice = "Nobody is left: correct the series or the settings." if is_nobody_left else ""
+        listed = describe_problems(problems, len(people), table, advice or STOP_ADVICE)
+        raise CohortError("\n".join([*told, listed]))
+    return [*told, describe_problems(problems, len(people), table, "They are excluded.")]
 
 
 def series_problems(

@@ -5,6 +5,7 @@ import pytest
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    meaning_of_groups,
     named_columns,
     refuse_blanks,
     sites_with_both_groups,
@@ -192,3 +193,13 @@ def test_a_group_that_is_nearly_one_of_the_study_is_refused(table, group):
 
     with pytest.raises(CohortError, match=r"participants.tsv: the groups 'ASD', .* differ only by"):
         sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
+
+
+def test_the_values_of_both_groups_are_told_with_their_labels():
+    groups = {"patients": "ASD", "controls": "controls"}
+    source = {"group_column": "DX", "group_values": {1: "ASD", "3": "ASD", "2": "controls"}}
+
+    assert meaning_of_groups(source, groups) == "groups: patients ASD (DX 1 or 3), controls (DX 2)"
+    assert meaning_of_groups({"group_column": "g"}, groups) == (
+        "groups: patients ASD (g ASD), controls (g controls)"
+    )
