@@ -30,6 +30,8 @@ KINDS = {
     "timeseries": "ROI series",
 }  # fmt: skip
 SPACES = ("MNI152NLin2009cAsym", "MNI152NLin6Asym")
+# A column of so many values may be one of groups.
+FEW_VALUES = 4
 # Groups of a study whose table does not name them.
 DEFAULT_GROUPS = ("MDD", "HC")
 
@@ -222,9 +224,16 @@ def _columns(found: Survey) -> list[str]:
     if found.site_column and len(found.datasets) < 2:
         lines.append(f"site_column: {_flow(found.site_column)}")
     if found.group_column is None:
+        taken = (found.id_column, found.site_column)
+        likely = [
+            f"{name} ({', '.join(sorted(own))})"
+            for name, column in found.table.items()
+            if name not in taken and 2 <= len(own := set(column.dropna())) <= FEW_VALUES
+        ]
         return [
             *lines,
-            "# CHECK: name the column that says who is a patient.",
+            "# CHECK: name the column that says who is a patient"
+            + (f"; of few values: {', '.join(likely)}." if likely else "."),
             "group_column: group",
         ]
     lines.append(f"group_column: {_flow(found.group_column)}")

@@ -8,10 +8,12 @@ from typing import Any
 
 from snakemake.utils import update_config
 
+from notears_pfl.command.locks import is_locked
 from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
     SCHEMAS,
+    STOPPED,
     USAGE,
     config_option,
     run_snakemake,
@@ -22,7 +24,7 @@ from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.configuration import check_settings_file
-from notears_pfl.study.participants import NO_SITE, meaning_of_groups
+from notears_pfl.study.participants import LACKS, NO_SITE, meaning_of_groups
 from notears_pfl.study.plan import Plan, plan_study
 from notears_pfl.study.series_check import check_series
 from notears_pfl.wording import counted
@@ -78,6 +80,8 @@ def described(plan: Plan, settings: Mapping[str, Any]) -> list[str]:
         here = people["group"][people["site"] == site]
         counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)
         lines.append(f"  {site}: {counts}" + ("" if site in used else " (left out)"))
+    # They stand in the notices, too, among much else.
+    lines += [f"  {said.partition(': ')[2]}" for said in plan.source.notices if LACKS in said]
     lines.append(meaning_of_groups(settings["source"], settings["groups"]))
     n_all, n_used = len(plan.atlas.rois), len(plan.atlas.selected)
     return [*lines, *regions_used(settings["rois"]["table"], n_used, n_all, settings["source"])]
@@ -140,7 +144,13 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
         ]
         for line in ending(of_run):
             print(line)
-    elif code != USAGE:
+    elif code == STOPPED:
+        print(
+            "The run was stopped by a signal, and jobs with it. To go on, give the same command "
+            "again: finished work is kept."
+        )
+    # Who has locked the folder, and what to do, was said.
+    elif code != USAGE and not is_locked():
         print(
             "The run stopped. Correct what is named above, then give the same command again: "
             "finished work is kept."

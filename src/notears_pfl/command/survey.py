@@ -38,6 +38,8 @@ ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id
 NUMBER = re.compile(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf)")
 # A single file may have a number, such as an age, in its name by chance.
 FEWEST_FILES = 2
+# Of more tables without a column of groups, each is taken for the series of a subject.
+MOST_TABLES = 5
 # A column of more values, in a small table, holds ages or names.
 MOST_VALUES = 12
 
@@ -143,6 +145,12 @@ class Survey:
 
 def survey(folder: Path, participants: Path | None = None) -> Survey:
     """Find out what ``folder`` holds; ``participants`` is a table outside it."""
+    if folder.is_file():
+        msg = (
+            f"{folder}: this is a file, but a folder was needed. Name the one that holds it: "
+            f"{folder.parent}"
+        )
+        raise DatasetError(msg)
     if not folder.is_dir():
         msg = f"{folder}: no such folder. Name the folder of your data."
         raise DatasetError(msg)
@@ -153,7 +161,8 @@ def survey(folder: Path, participants: Path | None = None) -> Survey:
         msg = (
             f"{folder}: no data that the workflow reads: no folders sub-… with images (BIDS or "
             f"fMRIPrep) or series (XCP-D, giga_connectome), no {PROTOCOLS} (SRPBS), and no table "
-            f"of participants beside ROI series ({', '.join(SERIES)}). "
+            f"of participants beside ROI series ({', '.join(SERIES)}), with a column of the names "
+            f"of the series, or a column {ID} or one of {', '.join(GROUP_NAMES)}. "
             f"It has {_names(folder)}. Name the folder that holds them."
         )
         raise DatasetError(msg)
@@ -270,6 +279,10 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
     tables = [participants] if participants else [file for file in files if _has_subjects(file)]
+    if not tables:
+        # The group may have any name, if another column has the names of the series.
+        own = [file for file in files if file.suffix in SEPARATORS and file.parent == folder]
+        tables = own if len(own) <= MOST_TABLES else []
     archives, damaged = _archives(files)
     unreadable: list[TableError] = []
     for table in tables:
@@ -293,7 +306,7 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     if damaged:
         raise damaged[0]
     # Without series, a table may be about anything, unless the user has named it.
-    if unreadable and len(unreadable) == len(tables) and (participants or example):
+    if unreadable and len(unreadable) == len(tables) and (participants or example or archives):
         raise unreadable[0]
     if participants and example:
         msg = (

@@ -106,7 +106,7 @@ def test_site_and_group_may_stand_in_each_others_columns(table):
 def test_a_subject_in_two_rows_is_refused(table):
     twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
 
-    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) appear in more than one row"):
+    with pytest.raises(CohortError, match=r"tsv: sub-01 appears in more than one row"):
         standard_participants(twice, "centre", "dx", "participants.tsv")
 
 
@@ -116,7 +116,9 @@ def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
     sites, lines = sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
 
     assert sites == ["MAXMUN"]
-    assert lines == ["participants.tsv: site PITT is excluded: it has no ASD."]
+    assert lines == [
+        "participants.tsv: site PITT is excluded: it has no ASD (patients). Its 1 subject is lost."
+    ]
 
 
 def test_groups_that_nobody_has_leave_no_site(table):
