@@ -94,23 +94,18 @@ def _file_with(error: ValidationError, name: str) -> str:
     if error.validator == "additionalProperties":
         keys += [key for key in error.instance if key not in error.schema["properties"]][:1]
     having = [file for file in files if len(files) > 1 and _has(file, keys)]
-    own = [file for file in having if Path(file) != DEFAULTS] or having
+    own = [file for file in having if Path(file).resolve() != DEFAULTS.resolve()] or having
     return own[0] if len(own) == 1 else name
 
 
 def _has(path: str, keys: Sequence[str | int]) -> bool:
     """Whether a settings file has a key, given with those above it."""
     try:
-        place = _with_text_keys(read_settings(path))
-    except ConfigError:
+        place: Any = _with_text_keys(read_settings(path))
+        for key in keys:
+            place = place[key]
+    except (ConfigError, LookupError, TypeError):
         return False
-    for key in keys:
-        if isinstance(place, Mapping) and key in place:
-            place = place[key]
-        elif isinstance(place, list) and isinstance(key, int) and key < len(place):
-            place = place[key]
-        else:
-            return False
     return True
 
 

@@ -233,6 +233,7 @@ def plan_study(
     enrolment = getattr(source, "enrolment", None)
     told_by = ", ".join(enrolment.tables if enrolment else []) or source.participants_table
     known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
+    known_columns.pop("not_enrolled", None)
     check_known(config["cohort"]["match"], list(known_columns), told_by)
     for setting in ("regress_on", "regress_covariates"):
         named = config["analysis"].get(setting, [])

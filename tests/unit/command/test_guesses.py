@@ -7,6 +7,8 @@ import yaml
 
 from notears_pfl.command.guesses import guess_columns, guess_groups
 from notears_pfl.command.new import new_study
+from notears_pfl.command.survey import survey
+from notears_pfl.errors import DatasetError, TableError
 
 ALL = ("mean_fd_mm", "age", "sex")
 # Column, values by frequency, patients, controls, labels, and a word of the basis.
@@ -128,3 +130,35 @@ def test_a_third_group_is_left_out_and_counted(abide, tmp_path, capsys):
     assert "3 (10 subjects): left out as a group of its own" in capsys.readouterr().out
     assert "# CHECK 3 (10 subjects): left out" in text
     assert yaml.safe_load(text)["source"]["group_values"]["3"] == "other"
+
+
+def test_a_column_of_groups_may_have_any_name_and_is_suggested(abide, tmp_path, capsys):
+    folder = abide(lambda table: table.rename(columns={"DX_GROUP": "Label"}))
+
+    assert new_study(folder, tmp_path / "mine.yaml", None) == 1
+
+    told = capsys.readouterr().out
+    assert "groups: no column is called group, dx_group, diagnosis" in told
+    assert "columns: FILE_ID, SITE_ID, Label, n_volumes" in told
+    assert "column group is missing; the table has" in told
+    assert "name yours: source.site_column, source.group_column" in told
+    text = (tmp_path / "mine.yaml").read_text()
+    assert (
+        "# CHECK: name the column that says who is a patient; of few values: Label (1, 2)" in text
+    )
+
+
+def test_a_table_of_semicolons_is_called_one(abide):
+    folder = abide()
+    table = folder / "phenotypic.csv"
+    table.write_text(table.read_text().replace(",", ";").replace(".", ","))
+
+    with pytest.raises(TableError, match=r"phenotypic\.csv: the columns are separated by semicol"):
+        survey(folder)
+
+
+def test_a_file_in_place_of_a_folder_is_called_one(abide):
+    folder = abide()
+
+    with pytest.raises(DatasetError, match=rf"series\.npz: this is a file, .* it: {folder}$"):
+        survey(folder / "series.npz")

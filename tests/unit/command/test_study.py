@@ -10,7 +10,7 @@ from tests.unit.command.test_new import PEOPLE, write_raw
 from notears_pfl.cli import main
 from notears_pfl.command import study
 from notears_pfl.command.study import COHORT, run_study
-from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, starts_jobs, targets_of
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, STOPPED, starts_jobs, targets_of
 
 
 @pytest.fixture
@@ -151,6 +151,28 @@ def test_with_exclude_unusable_series_are_named_and_the_check_goes_on(
     np.savez("series.npz", **{name: array[:, :90] for name, array in arrays.items()})
     assert main(["study", "check", "mine.yaml"]) == 1
     assert "8 of 8 subjects cannot be used. Nobody is left" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "is_locked", "said"),
+    [
+        (1, False, "The run stopped. Correct what is named above"),
+        (1, True, ""),
+        (STOPPED, False, "The run was stopped by a signal, and jobs with it. To go on, give the"),
+        (2, False, ""),
+    ],
+)
+def test_a_run_that_fails_ends_with_the_next_step_unless_it_was_said(
+    finished, capsys, monkeypatch, code, is_locked, said
+):
+    monkeypatch.setattr(study, "run_snakemake", lambda options: code)
+    monkeypatch.setattr(study, "is_locked", lambda: is_locked)
+
+    assert run_study(DEFAULTS, "1", []) == code
+
+    told = capsys.readouterr().out
+    assert told.startswith(said)
+    assert bool(told) == bool(said)
 
 
 def test_a_run_begins_with_what_its_groups_mean(finished, capsys):

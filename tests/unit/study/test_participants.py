@@ -110,6 +110,13 @@ def test_a_subject_in_two_rows_is_refused(table):
         standard_participants(twice, "centre", "dx", "participants.tsv")
 
 
+def test_several_subjects_in_two_rows_are_counted(table):
+    twice = pd.concat([table, table], ignore_index=True)
+
+    with pytest.raises(CohortError, match=r"sub-2, sub-s03 \(3 in all\) appear in more than one"):
+        standard_participants(twice, "centre", "dx", "participants.tsv")
+
+
 def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
     subjects = standard_participants(table, "centre", "dx", "participants.tsv")
 
