@@ -83,6 +83,9 @@ class LogHandler(LogHandlerBase):
             case None | LogEvent.ERROR:
                 text = record.getMessage().removeprefix("WorkflowError:\n")
                 if text.startswith(STOPPING):
+                    # It says so whenever it looks which jobs still run.
+                    if LogHandler.was_stopped:
+                        return
                     LogHandler.was_stopped = True
                 is_told = record.levelno >= logging.WARNING or text.startswith(TOLD)
                 if is_told and not text.startswith(REPEATED):

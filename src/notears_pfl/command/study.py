@@ -146,8 +146,8 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
             print(line)
     elif code == STOPPED:
         print(
-            "The run was stopped by a signal, and jobs with it. To go on, give the same command "
-            "again: finished work is kept."
+            "The run was stopped by a signal. To go on, give the same command again: finished work "
+            "is kept."
         )
     # Who has locked the folder, and what to do, was said.
     elif code != USAGE and not is_locked():

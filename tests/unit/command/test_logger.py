@@ -129,6 +129,6 @@ def test_a_long_job_without_a_terminal_is_reported_while_it_runs(capsys, monkeyp
 def test_a_run_that_a_signal_stops_is_known_to_be_stopped(shown, text, monkeypatch):
     monkeypatch.setattr(LogHandler, "was_stopped", False)
 
-    assert shown((text, logging.INFO, {})) == f"{text}\n"
+    assert shown(*[(text, logging.INFO, {})] * 3) == f"{text}\n"
 
     assert LogHandler.was_stopped

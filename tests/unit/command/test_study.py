@@ -158,7 +158,7 @@ def test_with_exclude_unusable_series_are_named_and_the_check_goes_on(
     [
         (1, False, "The run stopped. Correct what is named above"),
         (1, True, ""),
-        (STOPPED, False, "The run was stopped by a signal, and jobs with it. To go on, give the"),
+        (STOPPED, False, "The run was stopped by a signal. To go on, give the same command"),
         (2, False, ""),
     ],
 )
