@@ -9,7 +9,12 @@ import pandas as pd
 
 from notears_pfl.wording import counted
 
-# Names of columns, in lower-case letters and digits, by what the workflow calls them.
+# Columns by the names that studies give them.
+SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
+GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
+# A column of more values, in a small table, holds ages or names.
+MOST_VALUES = 12
+# Names of further columns, in lower-case letters and digits, by what the workflow calls them.
 MOTION = "mean_fd_mm"
 KNOWN_COLUMNS = {
     MOTION: (
@@ -67,6 +72,14 @@ class Groups:
 def label(value: str) -> str:
     """Reduce a name to letters and digits."""
     return re.sub(r"[^A-Za-z0-9]", "", value)
+
+
+def named_column(table: pd.DataFrame, names: Sequence[str], fewest: int) -> str | None:
+    """Column whose name, in any case, comes first among ``names``, if it holds few values."""
+    by_name = {str(column).lower(): str(column) for column in table}
+    found = [by_name[name] for name in names if name in by_name]
+    most = max(MOST_VALUES, len(table) // 2)
+    return next((name for name in found if fewest <= table[name].nunique() <= most), None)
 
 
 def guess_groups(column: str, values: Mapping[str, int]) -> Groups | None:

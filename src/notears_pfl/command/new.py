@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from notears_pfl.command.guesses import MOTION, Groups, label
+from notears_pfl.command.guesses import GROUP_NAMES, MOTION, Groups, label
 from notears_pfl.command.study import (
     described,
     merged_settings,
@@ -16,7 +16,7 @@ from notears_pfl.command.study import (
     refusal,
     regions_used,
 )
-from notears_pfl.command.survey import GROUP_NAMES, ID, Survey, survey
+from notears_pfl.command.survey import ID, Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
@@ -247,7 +247,9 @@ def _columns(found: Survey) -> list[str]:
     if found.columns:
         lines.append("# CHECK these columns of the table; they are called thus in results.")
         if MOTION in found.columns.values():
-            lines.append(f"# {MOTION}: mean framewise displacement, mm.")
+            lines.append(
+                f"# {MOTION}: mean framewise displacement, mm; subjects above cohort.limits are left out."
+            )
         lines.append(f"columns: {_flow(found.columns)}")
     return lines
 

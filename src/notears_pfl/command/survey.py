@@ -14,11 +14,14 @@ from pathlib import Path
 import pandas as pd
 
 from notears_pfl.command.guesses import (
+    GROUP_NAMES,
     KNOWN_COLUMNS,
     MOTION,
+    SITE_NAMES,
     Groups,
     guess_columns,
     guess_groups,
+    named_column,
 )
 from notears_pfl.errors import DatasetError, PflError, TableError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
@@ -31,17 +34,12 @@ SERIES, ARCHIVE, ID = tuple(FORMS), ".npz", "participant_id"
 # Series without a line of names.
 PLAIN = (".1D", ".txt")
 DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
-# Columns by the names that studies give them.
-SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
-GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
 ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id$")
 NUMBER = re.compile(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf)")
 # A single file may have a number, such as an age, in its name by chance.
 FEWEST_FILES = 2
 # Of more tables without a column of groups, each is taken for the series of a subject.
 MOST_TABLES = 5
-# A column of more values, in a small table, holds ages or names.
-MOST_VALUES = 12
 
 
 @dataclass
@@ -98,12 +96,12 @@ class Survey:
     @property
     def site_column(self) -> str | None:
         """Column with the site."""
-        return _column(self.table, SITE_NAMES, fewest=1)
+        return named_column(self.table, SITE_NAMES, fewest=1)
 
     @property
     def group_column(self) -> str | None:
         """Column with the group."""
-        return _column(self.table, GROUP_NAMES, fewest=2)
+        return named_column(self.table, GROUP_NAMES, fewest=2)
 
     @property
     def values(self) -> dict[str, int]:
@@ -440,14 +438,6 @@ def _files_below(folder: Path) -> Iterator[Path]:
         # Not the results of a run in the same folder.
         folders[:] = [] if depth >= DEEPEST else sorted({*folders} - NO_DATA)
         yield from (Path(root) / name for name in sorted(files) if not name.startswith("."))
-
-
-def _column(table: pd.DataFrame, names: Sequence[str], fewest: int) -> str | None:
-    """Column whose name, in any case, comes first among ``names``, if it holds few values."""
-    by_name = {str(column).lower(): str(column) for column in table}
-    found = [by_name[name] for name in names if name in by_name]
-    most = max(MOST_VALUES, len(table) // 2)
-    return next((name for name in found if fewest <= table[name].nunique() <= most), None)
 
 
 def _names(folder: Path) -> str:
