@@ -247,9 +247,8 @@ def _columns(found: Survey) -> list[str]:
     if found.columns:
         lines.append("# CHECK these columns of the table; they are called thus in results.")
         if MOTION in found.columns.values():
-            lines.append(
-                f"# {MOTION}: mean framewise displacement, mm; subjects above cohort.limits are left out."
-            )
+            lines.append(f"# {MOTION}: mean framewise displacement, mm.")
+            lines.append("# Subjects above cohort.limits.max_mean_fd_mm are left out.")
         lines.append(f"columns: {_flow(found.columns)}")
     return lines
 
