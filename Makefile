@@ -27,6 +27,9 @@ help:
 	@echo "make clean   remove results and .venv"
 
 setup: $(READY)
+	@echo "==> Ready. Next:"
+	@echo "    source $(VENV)/bin/activate"
+	@echo "    notears-pfl study new FOLDER    (the folder of your data), or: make run"
 
 run: $(READY)
 	@echo "==> Running the workflow; results go to results/"

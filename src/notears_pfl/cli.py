@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from notears_pfl.command.workflow import READY_ATLASES, require_workflow
+from notears_pfl.command.workflow import READY_ATLASES, STOPPED, require_workflow
 from notears_pfl.errors import PflError
 
-# Exit code of a command interrupted by its user, as in a shell.
-STOPPED = 130
 # What follows is for Snakemake.
 FURTHER = "--"
 

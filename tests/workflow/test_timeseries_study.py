@@ -120,7 +120,22 @@ def test_the_study_runs_from_tables_to_analyses(series_study, table):
     assert series_study.jobs() == {"report_index": 1}
 
 
+def test_series_without_the_shape_of_the_others_are_named_before_any_job(series_study):
+    for name in ("sub-PITTTC0", "sub-YALEASD0"):
+        spoil_series(series_study, name, simulated_series(1).T)
+
+    done = series_study.snakemake("--cores", "1")
+
+    assert done.returncode != 0
+    assert "2 of 21 subjects cannot be used. Fix the problems below" in done.stderr
+    assert "  sub-PITTTC0, sub-YALEASD0: unnamed series have shape (116, 100)" in done.stderr
+    assert not (series_study.path / "results").exists()
+    # It reads no series.
+    assert series_study.snakemake("--dry-run").returncode == 0
+
+
 def test_a_bad_subject_is_listed_with_its_reason_and_the_others_go_on(series_study, table):
+    series_study.edit_config(source__on_problem="exclude")
     constant = simulated_series(0)
     constant[:, 3] = 1
     spoil_series(series_study, "sub-PITTASD0", constant)

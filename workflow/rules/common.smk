@@ -6,6 +6,7 @@ from notears_pfl.command.locks import note_this_run
 from notears_pfl.command.workflow import starts_jobs, targets_of
 from notears_pfl.io.fingerprint import code_fingerprint
 from notears_pfl.study.plan import RECORD, plan_study
+from notears_pfl.study.series_check import check_series
 
 # A study with one group, or a single pilot subject, can be preprocessed. Snakemake does not tell the
 # workflow its targets while reading it, and jobs of such a run, other processes, have other ones.
@@ -33,6 +34,8 @@ try:
         is_main=workflow.is_main_process,
         needs_networks=workflow.is_main_process and not PREPROCESSING_ALONE,
     )
+    # Names and shapes; a dry run looks for files alone.
+    SERIES_NOTICES = check_series(PLAN, config["source"]) if IS_NOTED else []
 except PflError as error:
     raise WorkflowError(f"This study cannot be run as it is configured.\n{error}")
 
@@ -43,7 +46,7 @@ if Path("results").exists() and not os.access("results", os.W_OK):
     )
 
 if workflow.is_main_process:
-    for line in PLAN.source.notices:
+    for line in [*PLAN.source.notices, *SERIES_NOTICES]:
         logger.warning(line)
 
 

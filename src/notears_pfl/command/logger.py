@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+from typing import ClassVar
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -17,9 +18,11 @@ from notears_pfl.command.stages import stages_of_rules
 from notears_pfl.command.workflow import RULES
 
 # Of Snakemake's messages without an event, those that a user needs although they are no warnings.
+# What it says when a signal stops it: SIGINT, or SIGTERM.
+STOPPING = ("Terminating processes on user request", "Will exit after finishing currently running")
 TOLD = (
-    "Nothing to be done", "Creating conda environment", "Downloading", "Terminating",
-    "Trying to restart job",
+    "Nothing to be done", "Creating conda environment", "Downloading", "Trying to restart job",
+    *STOPPING,
 )  # fmt: skip
 # It repeats what was said when the job failed.
 REPEATED = (
@@ -38,6 +41,8 @@ class LogHandler(LogHandlerBase):
     has_filter = True
     has_formatter = True
     needs_rulegraph = False
+    # Whether the last run was stopped by a signal.
+    was_stopped: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Prepare the screen."""
@@ -77,6 +82,11 @@ class LogHandler(LogHandlerBase):
                 progress.screen.say(f"A job of the cluster failed. Its log: {logs}")
             case None | LogEvent.ERROR:
                 text = record.getMessage().removeprefix("WorkflowError:\n")
+                if text.startswith(STOPPING):
+                    # It says so whenever it looks which jobs still run.
+                    if LogHandler.was_stopped:
+                        return
+                    LogHandler.was_stopped = True
                 is_told = record.levelno >= logging.WARNING or text.startswith(TOLD)
                 if is_told and not text.startswith(REPEATED):
                     progress.screen.say(_in_our_words(text))

@@ -1,6 +1,5 @@
 """Write the settings for a folder of data, after a look at what is there."""
 
-import re
 import shutil
 import sys
 from collections import Counter
@@ -9,11 +8,19 @@ from pathlib import Path
 
 import yaml
 
-from notears_pfl.command.study import described, plan_of, refusal
+from notears_pfl.command.guesses import GROUP_NAMES, MOTION, Groups, label
+from notears_pfl.command.study import (
+    described,
+    merged_settings,
+    plan_of,
+    refusal,
+    regions_used,
+)
 from notears_pfl.command.survey import ID, Survey, survey
 from notears_pfl.command.workflow import DEFAULTS, ROOT
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
+from notears_pfl.io.tables import read_regions
 from notears_pfl.study.derived_series import PROGRAMS
 from notears_pfl.study.enrolment import OTHER
 from notears_pfl.wording import counted
@@ -23,6 +30,8 @@ KINDS = {
     "timeseries": "ROI series",
 }  # fmt: skip
 SPACES = ("MNI152NLin2009cAsym", "MNI152NLin6Asym")
+# A column of so many values may be one of groups.
+FEW_VALUES = 4
 # Groups of a study whose table does not name them.
 DEFAULT_GROUPS = ("MDD", "HC")
 
@@ -46,7 +55,7 @@ def new_study(folder: Path, out: Path, participants: Path | None) -> int:
         print(f"\nThis study cannot be run yet:\n{refusal(error, out)}\n")
         print(f"Correct that, then: notears-pfl study check {out}")
         return 1
-    print("\n".join(described(plan)))
+    print("\n".join(described(plan, merged_settings(out))))
     for notice in plan.source.notices:
         print(notice)
     print(f"To run it: notears-pfl study run {out}")
@@ -78,11 +87,20 @@ def findings(found: Survey) -> list[str]:
     else:
         lines.append("  sites: no column tells them apart")
     if found.group_column:
-        lines.append(f"  groups (column {found.group_column}): {_counts(found.values)}")
+        counts = dict(found.values)
+        if blank := int(found.table[found.group_column].isna().sum()):
+            counts["(none)"] = blank
+        lines += [f"  groups (column {found.group_column}): {_counts(counts)}", *_guessed(found)]
     else:
         lines.append(
-            f"  groups: no column is named like one; columns: {', '.join(map(str, found.table))}"
+            f"  groups: no column is called {', '.join(GROUP_NAMES)}; columns: "
+            f"{', '.join(map(str, found.table))}"
         )
+    if found.columns:
+        named = (f"{old} as {new}" for old, new in found.columns.items())
+        lines.append(f"  further columns: {', '.join(named)} (by their names: a guess)")
+    if found.unused:
+        lines.append(f"  columns that are not used: {', '.join(found.unused)}")
     if found.tasks:
         lines.append(f"  tasks (subjects): {_counts(found.tasks)}")
     if found.times:
@@ -115,12 +133,18 @@ def settings_text(found: Survey) -> str:
         "  # If subjects cannot be used: stop lists them, exclude runs the study without them.",
         "  on_problem: stop",
     ]
-    patients, controls = _labels(found)
     if found.kind != "srpbs":
-        if found.controls in (None, "0"):
-            lines.append("# CHECK which group are the patients: no value is named like controls.")
-        elif len(found.values) > 2:
-            lines.append("# CHECK which of the groups are the patients.")
+        groups = found.groups
+        if groups and groups.basis:
+            lines.append(
+                f"# CHECK which are the patients: {found.group_column} {groups.patients} is a "
+                f"guess ({groups.basis})."
+            )
+        if groups and groups.are_codes:
+            lines.append(
+                "# You may call the groups otherwise, such as ASD and TC: here and in group_values."
+            )
+        patients, controls = groups.labels if groups else DEFAULT_GROUPS
         lines.append(f"groups: {_flow({'patients': patients, 'controls': controls})}")
     if found.n_untimed and found.kind == "bids":
         lines += [
@@ -140,6 +164,13 @@ def settings_text(found: Survey) -> str:
             f"# CHECK: the table of regions must have those of the series, {which} of the columns.",
             "# rois: {table: /path/to/regions.tsv}",
         ]
+    elif found.kind == "timeseries":
+        table = read_settings(DEFAULTS)["rois"]["table"]
+        selected = read_regions(table)["selected"]
+        source = {"kind": found.kind, "series": found.series}
+        n_used = int(selected.astype(bool).sum())
+        said = regions_used(table, n_used, len(selected), source)
+        lines += [f"# CHECK {line}." for line in said]
     if found.kind != "timeseries":
         lines += [
             "# The AAL atlas is downloaded once. To use your own copy, or without a network:",
@@ -159,7 +190,7 @@ def _places(found: Survey) -> list[str]:
         ]
     if found.kind == "timeseries":
         return [f"participants: {_flow(str(found.participants))}", f"series: {_flow(found.series)}"]
-    roots = {_label(site): str(root) for site, root in found.datasets.items()}
+    roots = {label(site): str(root) for site, root in found.datasets.items()}
     if len(roots) == 1:
         (root,) = roots.values()
         if found.site_column or found.kind == "srpbs":
@@ -193,16 +224,32 @@ def _columns(found: Survey) -> list[str]:
     if found.site_column and len(found.datasets) < 2:
         lines.append(f"site_column: {_flow(found.site_column)}")
     if found.group_column is None:
+        taken = (found.id_column, found.site_column)
+        likely = [
+            f"{name} ({', '.join(sorted(own))})"
+            for name, column in found.table.items()
+            if name not in taken and 2 <= len(own := set(column.dropna())) <= FEW_VALUES
+        ]
         return [
             *lines,
-            "# CHECK: name the column that says who is a patient.",
+            "# CHECK: name the column that says who is a patient"
+            + (f"; of few values: {', '.join(likely)}." if likely else "."),
             "group_column: group",
         ]
     lines.append(f"group_column: {_flow(found.group_column)}")
-    values = _group_values(found)
-    if values and _is_enrolled(found):
+    values, groups = _group_values(found), found.groups
+    if values:
         lines.append("# Values of that column: the group, or other if it is not part of the study.")
+    if groups:
+        lines += [f"# CHECK {said}" for said in _beside(groups)]
+    if values:
         lines.append(f"group_values: {_flow(values)}")
+    if found.columns:
+        lines.append("# CHECK these columns of the table; they are called thus in results.")
+        if MOTION in found.columns.values():
+            lines.append(f"# {MOTION}: mean framewise displacement, mm.")
+            lines.append("# Subjects above cohort.limits.max_mean_fd_mm are left out.")
+        lines.append(f"columns: {_flow(found.columns)}")
     return lines
 
 
@@ -224,43 +271,33 @@ def _runs(found: Survey) -> list[str]:
     return lines
 
 
-def _pair(found: Survey) -> tuple[str, str] | None:
-    """Values of the patients and of the controls, as far as they can be told."""
-    values = list(found.values)
-    if len(values) < 2:
-        return None
-    controls = found.controls or values[1]
-    return next(value for value in values if value != controls), controls
+def _guessed(found: Survey) -> list[str]:
+    """Lines on the values of the patients and controls, and on those of neither."""
+    groups, column = found.groups, found.group_column
+    if groups is None or found.kind == "srpbs":
+        return []
+    guess = f" (a guess: {groups.basis})" if groups.basis else ""
+    pair = f"patients: {column} {groups.patients}{guess}; controls: {column} {groups.controls}"
+    return [f"  {line}" for line in [pair, *_beside(groups)]]
 
 
-def _labels(found: Survey) -> tuple[str, str]:
-    """Labels of patients and controls."""
-    pair = _pair(found)
-    if pair is None:
-        return DEFAULT_GROUPS
-    return (_label(pair[0]), _label(pair[1])) if _is_enrolled(found) else pair
-
-
-def _is_enrolled(found: Survey) -> bool:
-    """Whether values of the group column that are no group need a mapping."""
-    # The participants of a plain study of series are used as they are where that is possible.
-    return (
-        found.kind != "timeseries"
-        or bool(found.layout)
-        or found.id_column != ID
-        or any(value != _label(value) for value in _pair(found) or ())
-    )
+def _beside(groups: Groups) -> list[str]:
+    """Say which values of the group column are no group, and which may be misspelt."""
+    left_out = [
+        f"{value} ({counted(n, 'subject', 'subjects')}): left out as a group of its own, '{OTHER}'"
+        for value, n in groups.third.items()
+    ]
+    return [*left_out, *(f"{said} Correct the table." for said in groups.doubtful.values())]
 
 
 def _group_values(found: Survey) -> dict[str, str]:
-    """Group of every value that is not itself the label of a group."""
-    pair = _pair(found) or ()
-    groups = {value: _label(value) if value in pair else OTHER for value in found.values}
-    return {value: group for value, group in groups.items() if value != group}
-
-
-def _label(value: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "", value)
+    """Group of every value that is not itself the label of a group; none where it is in doubt."""
+    groups = found.groups
+    if groups is None:
+        return {}
+    pair = zip((groups.patients, groups.controls), groups.labels, strict=True)
+    values = {value: own for value, own in pair if value != own}
+    return values | dict.fromkeys(groups.third, OTHER)
 
 
 def _subjects(root: Path) -> list[str]:

@@ -197,10 +197,12 @@ class Progress:
         # Whatever the job printed itself stays where it is.
         self.screen.forget()
         reason = reason_in(logs)
+        is_empty = not any(map(_text, logs))
+        silent = ", and left nothing in its log: it was stopped from outside, or could not start."
         self._say(
             f"{stage.name if stage else OTHER}: a job of the rule {rule} failed"
-            + (f": {reason}" if reason else ".")
-            + (f"\n  Its whole log: {', '.join(logs)}" if logs else ""),
+            + (f": {reason}" if reason else silent if logs and is_empty else ".")
+            + (f"\n  Its whole log: {', '.join(logs)}" if logs and not is_empty else ""),
             now,
         )
         self._draw(now)

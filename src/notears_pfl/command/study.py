@@ -1,37 +1,39 @@
 """What ``notears-pfl study check`` and ``study run`` do."""
 
+import contextlib
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from snakemake.utils import update_config
 
+from notears_pfl.command.locks import is_locked
 from notears_pfl.command.workflow import (
     DEFAULTS,
     REPORT,
     SCHEMAS,
+    STOPPED,
     USAGE,
     config_option,
     run_snakemake,
+    starts_jobs,
     targets_of,
 )
 from notears_pfl.errors import ConfigError, PflError
 from notears_pfl.io.settings import read_settings
 from notears_pfl.io.tables import read_table
 from notears_pfl.study.configuration import check_settings_file
-from notears_pfl.study.enrolment import describe_problems
-from notears_pfl.study.participants import NO_SITE
+from notears_pfl.study.participants import LACKS, NO_SITE, meaning_of_groups
 from notears_pfl.study.plan import Plan, plan_study
-from notears_pfl.study.series_check import series_problems, unknown_groups
-from notears_pfl.study.sources import RoiSeries
+from notears_pfl.study.series_check import check_series
 from notears_pfl.wording import counted
 
-SERIES_ADVICE = (
-    "A run would leave them out, with these reasons. Correct the files, or remove the subjects "
-    "from the table."
-)
+CANNOT_RUN = "This study cannot be run as it is configured:"
 COHORT = Path("results/cohort/participants.tsv")
+PAPERS_REGIONS = Path("config/rois.tsv")
+# Endings of series in which no column has a name.
+NAMELESS = (".npz", ".npy", ".mat", ".1D", ".txt")
 
 
 def merged_settings(config: Path) -> dict[str, Any]:
@@ -66,8 +68,8 @@ def refusal(error: PflError, config: Path) -> str:
     return f"{error}\nTo check it for that: notears-pfl study check {config} --preprocessing"
 
 
-def described(plan: Plan) -> list[str]:
-    """Who is in a planned study: subjects by site and group."""
+def described(plan: Plan, settings: Mapping[str, Any]) -> list[str]:
+    """Who is in a planned study, subjects by site and group, and which regions."""
     people = plan.source.participants
     # Without a site with both groups, all are preprocessed.
     used = plan.sites or plan.processed_sites
@@ -78,29 +80,38 @@ def described(plan: Plan) -> list[str]:
         here = people["group"][people["site"] == site]
         counts = ", ".join(f"{int((here == group).sum())} {group}" for group in plan.groups)
         lines.append(f"  {site}: {counts}" + ("" if site in used else " (left out)"))
+    # They stand in the notices, too, among much else.
+    lines += [f"  {said.partition(': ')[2]}" for said in plan.source.notices if LACKS in said]
+    lines.append(meaning_of_groups(settings["source"], settings["groups"]))
+    n_all, n_used = len(plan.atlas.rois), len(plan.atlas.selected)
+    return [*lines, *regions_used(settings["rois"]["table"], n_used, n_all, settings["source"])]
+
+
+def regions_used(table: str, n_used: int, n_all: int, source: Mapping[str, Any]) -> list[str]:
+    """Say how many regions are used and, of series without names, in which order they are taken."""
+    whose = ": the paper's selection" if Path(table) == PAPERS_REGIONS and n_used < n_all else ""
+    number = f"all {n_all}" if n_used == n_all else f"{n_used} of {n_all}"
+    lines = [f"{number} regions of {table} are used{whose}"]
+    nameless = Path(source.get("series", "")).suffix in NAMELESS
+    if source["kind"] == "timeseries" and (nameless or source.get("layout") == "giga_connectome"):
+        lines.append("columns without names are taken in the order of that table")
     return lines
 
 
 def check_study(config: Path, *, preprocessing: bool = False) -> int:
     """Run every check of a study, or of its preprocessing alone, and count its jobs; start none."""
     print(f"Checking {config}")
+    notices: list[str] = []
     try:
         plan = plan_of(config, needs_networks=not preprocessing)
+        settings = merged_settings(config)
+        print("\n".join(described(plan, settings)), flush=True)
+        notices = plan.source.notices
+        for line in check_series(plan, settings["source"]):
+            print(line, flush=True)
     except PflError as error:
-        print(f"\nThis study cannot be run as it is configured:\n{refusal(error, config)}")
+        print("\n".join([*notices, f"\n{CANNOT_RUN}\n{refusal(error, config)}"]))
         return 1
-    print("\n".join(described(plan)), flush=True)
-    if isinstance(plan.source, RoiSeries):
-        people, source = plan.source.participants, merged_settings(config)["source"]
-        # The user's own; results, which list enrolled subjects, are not there before a run.
-        table = source.get("participants") or source["series"]
-        if unknown := unknown_groups(people, plan.groups, table):
-            print(unknown, flush=True)
-        regions = (plan.atlas.rois, plan.atlas.selected)
-        if problems := series_problems(plan.source.series, source, *regions):
-            unusable = describe_problems(problems, len(people), table, SERIES_ADVICE)
-            print("\n".join([*plan.source.notices, "", unusable]))
-            return 1
     # It looks for the files that the first jobs need, and passes on the plan's notices.
     target = ["preprocessing"] if preprocessing else []
     code = run_snakemake([*config_option(config), "--dry-run", "--cores", "1", *target])
@@ -115,6 +126,11 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
     if not DEFAULTS.is_file():
         merged_settings(config)
     before = {path: _changed_at(path) for path in (COHORT, REPORT)}
+    if starts_jobs(further):
+        # What is wrong with the settings is said by the rules.
+        with contextlib.suppress(PflError, LookupError, TypeError, AttributeError):
+            settings = merged_settings(config)
+            print(meaning_of_groups(settings["source"], settings["groups"]), flush=True)
     # In one word: all by itself would be taken for the target by the rules.
     options = [f"--cores={cores}", *further]
     code = run_snakemake([*config_option(config), *options])
@@ -128,7 +144,13 @@ def run_study(config: Path, cores: str, further: Sequence[str]) -> int:
         ]
         for line in ending(of_run):
             print(line)
-    elif code != USAGE:
+    elif code == STOPPED:
+        print(
+            "The run was stopped by a signal. To go on, give the same command again: finished work "
+            "is kept."
+        )
+    # Who has locked the folder, and what to do, was said.
+    elif code != USAGE and not is_locked():
         print(
             "The run stopped. Correct what is named above, then give the same command again: "
             "finished work is kept."

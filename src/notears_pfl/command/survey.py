@@ -13,6 +13,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from notears_pfl.command.guesses import (
+    GROUP_NAMES,
+    KNOWN_COLUMNS,
+    MOTION,
+    SITE_NAMES,
+    Groups,
+    guess_columns,
+    guess_groups,
+    named_column,
+)
 from notears_pfl.errors import DatasetError, PflError, TableError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
 from notears_pfl.io.series_files import FORMS, PLACEHOLDER, SEPARATORS, archive_names
@@ -24,16 +34,12 @@ SERIES, ARCHIVE, ID = tuple(FORMS), ".npz", "participant_id"
 # Series without a line of names.
 PLAIN = (".1D", ".txt")
 DEEPEST, NO_DATA = 2, {".snakemake", "config", "logs", "results"}
-# Columns by the names that studies give them, and values that name controls.
-SITE_NAMES = ("site", "site_id", "siteid", "center", "centre", "hospital", "institution", "scanner")
-GROUP_NAMES = ("group", "dx_group", "diagnosis", "diag", "dx", "patient", "condition", "status")
 ID_NAME = re.compile(r"(?i)(^|_)(sub|subj|subject|participant)s?(_|$|id)|(^|_)id$")
 NUMBER = re.compile(r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?(nan|inf)")
-CONTROLS = re.compile(r"(?i)^(0|hc|hv|nc|tc|td|tdc|cn|ctl|ctrl|con|controls?|healthy.*|normal.*)$")
 # A single file may have a number, such as an age, in its name by chance.
 FEWEST_FILES = 2
-# A column of more values, in a small table, holds ages or names.
-MOST_VALUES = 12
+# Of more tables without a column of groups, each is taken for the series of a subject.
+MOST_TABLES = 5
 
 
 @dataclass
@@ -90,12 +96,12 @@ class Survey:
     @property
     def site_column(self) -> str | None:
         """Column with the site."""
-        return _column(self.table, SITE_NAMES, fewest=1)
+        return named_column(self.table, SITE_NAMES, fewest=1)
 
     @property
     def group_column(self) -> str | None:
         """Column with the group."""
-        return _column(self.table, GROUP_NAMES, fewest=2)
+        return named_column(self.table, GROUP_NAMES, fewest=2)
 
     @property
     def values(self) -> dict[str, int]:
@@ -106,13 +112,43 @@ class Survey:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     @property
-    def controls(self) -> str | None:
-        """Value that names the controls."""
-        return next((value for value in self.values if CONTROLS.match(value)), None)
+    def groups(self) -> Groups | None:
+        """What the values of the group column seem to mean."""
+        return guess_groups(self.group_column or "", self.values)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Columns of the table that the workflow knows under another name, {old: new}."""
+        if self.kind == "srpbs" or (self.has_own_tables and len(self.datasets) > 1):
+            return {}
+        # Where there are images, or XCP-D's files, the workflow measures or reads head motion.
+        is_told = self.kind == "timeseries" and self.layout != "xcpd"
+        others = self.table.drop(columns=self._described)
+        return guess_columns(others, [c for c in KNOWN_COLUMNS if is_told or c != MOTION])
+
+    @property
+    def unused(self) -> list[str]:
+        """Columns of the table that no setting names."""
+        used = {*self._described, *self.columns, *KNOWN_COLUMNS}
+        return [name for name in map(str, self.table) if name not in used]
+
+    @property
+    def _described(self) -> list[str]:
+        """Columns that tell the subject, its files, its site and its group."""
+        named = [self.id_column, self.site_column, self.group_column]
+        return [
+            name for name in map(str, self.table) if name in named or f"{{{name}}}" in self.series
+        ]
 
 
 def survey(folder: Path, participants: Path | None = None) -> Survey:
     """Find out what ``folder`` holds; ``participants`` is a table outside it."""
+    if folder.is_file():
+        msg = (
+            f"{folder}: this is a file, but a folder was needed. Name the one that holds it: "
+            f"{folder.parent}"
+        )
+        raise DatasetError(msg)
     if not folder.is_dir():
         msg = f"{folder}: no such folder. Name the folder of your data."
         raise DatasetError(msg)
@@ -123,7 +159,8 @@ def survey(folder: Path, participants: Path | None = None) -> Survey:
         msg = (
             f"{folder}: no data that the workflow reads: no folders sub-… with images (BIDS or "
             f"fMRIPrep) or series (XCP-D, giga_connectome), no {PROTOCOLS} (SRPBS), and no table "
-            f"of participants beside ROI series ({', '.join(SERIES)}). "
+            f"of participants beside ROI series ({', '.join(SERIES)}), with a column of the names "
+            f"of the series, or a column {ID} or one of {', '.join(GROUP_NAMES)}. "
             f"It has {_names(folder)}. Name the folder that holds them."
         )
         raise DatasetError(msg)
@@ -240,6 +277,10 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     """Recognise ROI series with a table of participants."""
     files = sorted(path for path in _files_below(folder) if path.suffix in SERIES)
     tables = [participants] if participants else [file for file in files if _has_subjects(file)]
+    if not tables:
+        # The group may have any name, if another column has the names of the series.
+        own = [file for file in files if file.suffix in SEPARATORS and file.parent == folder]
+        tables = own if len(own) <= MOST_TABLES else []
     archives, damaged = _archives(files)
     unreadable: list[TableError] = []
     for table in tables:
@@ -263,7 +304,7 @@ def _series(folder: Path, participants: Path | None) -> Survey | None:
     if damaged:
         raise damaged[0]
     # Without series, a table may be about anything, unless the user has named it.
-    if unreadable and len(unreadable) == len(tables) and (participants or example):
+    if unreadable and len(unreadable) == len(tables) and (participants or example or archives):
         raise unreadable[0]
     if participants and example:
         msg = (
@@ -397,14 +438,6 @@ def _files_below(folder: Path) -> Iterator[Path]:
         # Not the results of a run in the same folder.
         folders[:] = [] if depth >= DEEPEST else sorted({*folders} - NO_DATA)
         yield from (Path(root) / name for name in sorted(files) if not name.startswith("."))
-
-
-def _column(table: pd.DataFrame, names: Sequence[str], fewest: int) -> str | None:
-    """Column whose name, in any case, comes first among ``names``, if it holds few values."""
-    by_name = {str(column).lower(): str(column) for column in table}
-    found = [by_name[name] for name in names if name in by_name]
-    most = max(MOST_VALUES, len(table) // 2)
-    return next((name for name in found if fewest <= table[name].nunique() <= most), None)
 
 
 def _names(folder: Path) -> str:

@@ -29,8 +29,8 @@ IDLE = (
 )  # fmt: skip
 # Those with which its jobs do not make all of the targets.
 PARTIAL = ("touch", "until", "omit_from", "batch")
-# Exit code of a command that was called with wrong options.
-USAGE = 2
+# Exit codes of a command that was called with wrong options, and of one that a signal has stopped.
+USAGE, STOPPED = 2, 130
 
 
 def require_workflow() -> None:
@@ -66,6 +66,7 @@ def run_snakemake(arguments: Sequence[str]) -> int:
     # The rules look there for options that force jobs.
     sys.argv = ["snakemake", *command]
     os.environ[SHOWN] = "1"
+    logger.LogHandler.was_stopped = False
     told = io.StringIO()
     try:
         with contextlib.redirect_stderr(told):
@@ -74,10 +75,12 @@ def run_snakemake(arguments: Sequence[str]) -> int:
         sys.stderr.write(told.getvalue())
         return USAGE
     try:
-        return 0 if args_to_api(options, parser) else 1
+        is_done = args_to_api(options, parser)
     except Exception as error:
         print_exception(error)
         return 1
+    failure = STOPPED if logger.LogHandler.was_stopped else 1
+    return 0 if is_done else failure
 
 
 def targets_of(arguments: Sequence[str]) -> set[str]:

@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from notears_pfl.errors import ConfigError, TableError
-from notears_pfl.io.settings import DEEPEST, MOST_VALUES, YAML_LOADER
+from notears_pfl.io.settings import DEEPEST, MOST_VALUES, YAML_LOADER, read_settings
 from notears_pfl.io.tables import read_cells
 from notears_pfl.io.text import LONGEST_SHOWN, shortened
 
@@ -27,6 +27,8 @@ NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 # What no setting needs; others have bounds of their own.
 LARGEST_INTEGER, LONGEST_TEXT = 2**63, 4096
 MOST_SHOWN = 10
+# What stands between the names of files whose settings were merged, and the file that all override.
+MERGED, DEFAULTS = " + ", Path("config/config.yaml")
 # What tells the options of a setting apart.
 KINDS = ("type", "const")
 
@@ -64,16 +66,47 @@ Validator = extend(
 
 def problems(instance: object, schema: Schema) -> list[str]:
     """Say, one sentence each, how ``instance`` departs from ``schema``."""
-    errors = sorted(Validator(schema).iter_errors(instance), key=lambda e: e.json_path)
-    return [_sentence(error) for error in errors]
+    return [_sentence(error) for error in _errors(instance, schema)]
+
+
+def _errors(instance: object, schema: Schema) -> list[ValidationError]:
+    return sorted(Validator(schema).iter_errors(instance), key=lambda e: e.json_path)
 
 
 def check_config(config: object, schema: Schema, name: str) -> None:
     """Refuse a configuration that departs from ``schema``, with every reason at once."""
     # No bound of a schema holds for not-a-number, and no message for a number of 5000 digits.
-    found = list(_impossible(config)) or problems(_with_text_keys(config), schema)
+    found = [f"{name}: {problem}" for problem in _impossible(config)] or [
+        f"{_file_with(error, name)}: {_sentence(error)}"
+        for error in _errors(_with_text_keys(config), schema)
+    ]
     if found:
-        raise ConfigError("\n".join(f"{name}: {problem}" for problem in found))
+        raise ConfigError("\n".join(found))
+
+
+def _file_with(error: ValidationError, name: str) -> str:
+    """Name of the file, of several that ``name`` lists, in which a wrong setting stands.
+
+    Of two files that have it, the user's counts: the default settings are overridden.
+    """
+    files = name.split(MERGED)
+    keys = list(error.absolute_path)
+    if error.validator == "additionalProperties":
+        keys += [key for key in error.instance if key not in error.schema["properties"]][:1]
+    having = [file for file in files if len(files) > 1 and _has(file, keys)]
+    own = [file for file in having if Path(file).resolve() != DEFAULTS.resolve()] or having
+    return own[0] if len(own) == 1 else name
+
+
+def _has(path: str, keys: Sequence[str | int]) -> bool:
+    """Whether a settings file has a key, given with those above it."""
+    try:
+        place: Any = _with_text_keys(read_settings(path))
+        for key in keys:
+            place = place[key]
+    except (ConfigError, LookupError, TypeError):
+        return False
+    return True
 
 
 def _impossible(config: object) -> Iterator[str]:

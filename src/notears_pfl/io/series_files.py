@@ -133,6 +133,15 @@ def archive_outlines(
     return arrays
 
 
+def archive_check_sums(path: str | Path) -> dict[str, tuple[int, int]]:
+    """Check sum and size of the arrays in an archive, by name, as it states them."""
+    with _readable(path), zipfile.ZipFile(path) as archive:
+        return {
+            member.filename.removesuffix(".npy"): (member.CRC, member.file_size)
+            for member in archive.infolist()
+        }
+
+
 def series_outline(path: str | Path) -> pd.DataFrame | np.ndarray:
     """Series of one file as :func:`read_series` gives them, as far as the file tells at once.
 

@@ -56,9 +56,18 @@ def read_settings(path: str | Path, missing: str = "Write it, or correct its pat
     except ConfigError:
         raise
     except (yaml.YAMLError, *MALFORMED) as error:
-        reason = " ".join(str(error).split())
+        reason = _tab_in(text, error) or " ".join(str(error).split())
         msg = f"{path}: cannot be read as YAML ({reason}). Correct the place that it names."
         raise ConfigError(msg) from error
+
+
+def _tab_in(text: str, error: Exception) -> str:
+    """Say where a tab is, which YAML's readers call a character, if that is what is wrong."""
+    mark = getattr(error, "problem_mark", None)
+    lines = text.splitlines()
+    if mark is None or mark.line >= len(lines) or lines[mark.line][mark.column :][:1] != "\t":
+        return ""
+    return f"line {mark.line + 1}: a tab, where YAML needs blanks"
 
 
 def _from_json(text: str, path: str | Path) -> tuple[bool, Any]:

@@ -30,6 +30,7 @@ MOST_DIGITS = 300
 _ENDLESS = re.compile(rf"[0-9]{{{MOST_DIGITS},}}")
 # Digits that give a number back to the last bit.
 EXACT = "%.17g"
+OTHER_MARKS = {";": "semicolons (;)", "\t": "tabs", ",": "commas"}
 SEPARATED = {"\t": "tab-separated", ",": "comma-separated"}
 # Text that a spreadsheet would run: the sign of a formula, also behind blanks or in full width,
 # and after it what makes it neither a number nor a sign alone.
@@ -150,6 +151,13 @@ def table_text(
     names, *rows = [row for row in _rows(text, path, separator) if row] or [[]]
     if not names:
         raise TableError(_no_table(path, "it is empty", separator))
+    if found := other_separator([names, *rows], separator):
+        needed = SEPARATED[separator].removesuffix("-separated")
+        msg = (
+            f"{path}: the columns are separated by {found}, but {needed}s are needed. Save the "
+            "table as TSV (tabs), or as CSV with commas between columns and points in numbers."
+        )
+        raise TableError(msg)
     places: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name.strip() and places.setdefault(name, place) != place:
@@ -166,6 +174,16 @@ def table_text(
             reason = f"row {number} has a number of more than {MOST_DIGITS} digits"
             raise TableError(_no_table(path, reason, separator))
     return text
+
+
+def other_separator(rows: Sequence[Sequence[str]], separator: str) -> str:
+    """Name what separates the columns of a table that has a single one with ``separator``."""
+    lines = [separator.join(row) for row in rows[:3]]
+    for mark, called in OTHER_MARKS.items():
+        counts = {line.count(mark) for line in lines}
+        if mark != separator and len(lines) > 1 and len(counts) == 1 and min(counts) > 0:
+            return called if len(rows[0]) == 1 else ""
+    return ""
 
 
 def _table_file(

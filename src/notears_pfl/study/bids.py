@@ -11,12 +11,12 @@ import pandas as pd
 from notears_pfl.errors import CohortError, MachineError, PflError
 from notears_pfl.io.bids_tree import BidsFile, BidsTree, check_folders
 from notears_pfl.io.sidecars import read_metadata
-from notears_pfl.io.tables import read_table
 from notears_pfl.study.enrolment import Enrolment, checked_participants, enrol, several_runs
 from notears_pfl.study.headers import HeaderChecks
 from notears_pfl.study.participants import (
     UNKNOWN,
     named_columns,
+    read_participants,
     renamings,
     site_labels,
     text_columns,
@@ -179,7 +179,7 @@ def participants_of(
 
 def own_table(path: str, source: Mapping[str, Any]) -> pd.DataFrame:
     """Participants table as it is on disk, its columns called by the names of the settings."""
-    return named_columns(read_table(path, text=text_columns(source)), source, path)
+    return named_columns(read_participants(path, text_columns(source)), source, path)
 
 
 def find_raw_scan(

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    SHOWN_NAMES,
     require_columns,
     site_labels,
     sites_with_both_groups,
@@ -19,6 +21,8 @@ from notears_pfl.wording import counted
 
 # Label of subjects that the user excludes on purpose (source.group_values).
 OTHER = "other"
+# Subjects with a problem that most of all have.
+MOST_NAMED = 10
 STOP_ADVICE = (
     "Fix the problems below, or set source.on_problem to 'exclude' to run without these subjects."
 )
@@ -146,17 +150,26 @@ def group_problems(
     """Describe, by row, the values of the group column that belong to no known group."""
     known = {*groups, OTHER}
     return {
-        int(row): _group_problem(values[row], groups, column)
+        int(row): _group_problem(values[row], mapped[row], groups, column)
         for row in values.index[~mapped.isin(known)]
     }
 
 
-def _group_problem(value: Any, groups: tuple[str, str], column: str) -> str:
+def _group_problem(value: Any, label: Any, groups: tuple[str, str], column: str) -> str:
     if pd.isna(value):
         return f"{column} is missing"
+    if str(value).strip() != label:
+        return (
+            f"{column} {str(value).strip()!r} is mapped to {label!r} in source.group_values, but "
+            f"groups are {groups[0]!r} and {groups[1]!r}. Write the same labels in both"
+        )
+    folded = {group.casefold(): group for group in groups}
+    near = get_close_matches(str(value).casefold(), folded)
+    like = f" (did you mean {folded[near[0]]}?)" if near else ""
     return (
-        f"{column} is {str(value)!r}, neither {groups[0]} nor {groups[1]}. Correct groups, or map "
-        f"it in source.group_values (to '{OTHER}' if it is not part of the study)"
+        f"{column} is {str(value)!r}, neither {groups[0]} nor {groups[1]}{like}. "
+        "Correct groups, or map it in source.group_values "
+        f"(to '{OTHER}' if it is not part of the study)"
     )
 
 
@@ -168,9 +181,19 @@ def describe_problems(
     for who, reasons in problems.items():
         for reason in reasons:
             by_reason.setdefault(reason.replace(who, "sub-…"), []).append(who)
-    lines = [f"  {', '.join(who)}: {reason}." for reason, who in by_reason.items()]
+    lines = [
+        f"  {_who(who, is_common=len(problems) > n_all / 2)}: {reason}."
+        for reason, who in by_reason.items()
+    ]
     head = f"{name}: {len(problems)} of {n_all} subjects cannot be used. {advice}"
     return "\n".join([head, *lines])
+
+
+def _who(names: Sequence[str], *, is_common: bool) -> str:
+    """List subjects; a few of them if most of a study have problems, which are then not theirs."""
+    if not is_common or len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:SHOWN_NAMES])} and {len(names) - SHOWN_NAMES} more"
 
 
 def checked_participants(

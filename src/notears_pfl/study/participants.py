@@ -7,8 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from notears_pfl.errors import CohortError
+from notears_pfl.errors import CohortError, TableError
+from notears_pfl.io.tables import read_table
+from notears_pfl.io.text import MissingError
 from notears_pfl.names import LONGEST_ID, LONGEST_NAME, alike
+from notears_pfl.wording import counted
 
 # Label of a site or group that is missing in the table.
 UNKNOWN = "unknown"
@@ -16,6 +19,8 @@ UNKNOWN = "unknown"
 SHOWN_NAMES = 5
 # In the message on a study that can only be preprocessed.
 NO_SITE = "no site has both groups"
+# In that on a site.
+LACKS = "is excluded: it has no"
 
 
 def text_columns(source: Mapping[str, Any]) -> list[str]:
@@ -23,6 +28,17 @@ def text_columns(source: Mapping[str, Any]) -> list[str]:
     wanted = [source["site_column"], source["group_column"]]
     old = [str(old) for old, new in source.get("columns", {}).items() if str(new) in wanted]
     return [*wanted, source.get("id_column", "participant_id"), *old]
+
+
+def read_participants(path: str, text: Sequence[str]) -> pd.DataFrame:
+    """Read the table of participants; if it is not there, name the setting."""
+    try:
+        return read_table(path, text=text)
+    except TableError as error:
+        if not isinstance(error.__cause__, MissingError):
+            raise
+        msg = f"{path}: no such table. Create it, or correct source.participants."
+        raise CohortError(msg) from error
 
 
 def named_columns(table: pd.DataFrame, source: Mapping[str, Any], name: str) -> pd.DataFrame:
@@ -101,9 +117,11 @@ def standard_participants(
     subjects["group"] = subjects["group"].astype(object).fillna(UNKNOWN).astype(str)
     repeated = subjects["participant_id"][subjects["participant_id"].duplicated()].unique()
     if len(repeated):
+        several = f"{', '.join(repeated[:10])} ({len(repeated)} in all) appear"
+        who = f"{repeated[0]} appears" if len(repeated) == 1 else several
         msg = (
-            f"{name}: {', '.join(repeated[:10])} ({len(repeated)} in all) appear in more than one "
-            "row, but each subject must have one row. Remove or rename the others."
+            f"{name}: {who} in more than one row, but each subject must have one row. Remove or "
+            "rename the others."
         )
         raise CohortError(msg)
     return subjects
@@ -115,7 +133,8 @@ def require_columns(table: pd.DataFrame, columns: Sequence[str], name: str) -> N
     if missing:
         msg = (
             f"{name}: column {', '.join(missing)} is missing; the table has "
-            f"{', '.join(map(str, table.columns))}. Add it, or name another in the configuration."
+            f"{', '.join(map(str, table.columns))}. Add it, or name yours: source.site_column, "
+            "source.group_column, source.id_column."
         )
         raise CohortError(msg)
 
@@ -240,6 +259,19 @@ def with_mapped_values(column: pd.Series, values: Mapping[object, str]) -> pd.Se
     return text.map(lambda value: table.get(value, value), na_action="ignore").astype(object)
 
 
+def meaning_of_groups(source: Mapping[str, Any], groups: Mapping[str, str]) -> str:
+    """Say which values of the group column, ``source.group_column``, are the two ``groups``."""
+    values = source.get("group_values") or {}
+    parts = []
+    for role in ("patients", "controls"):
+        own = [str(value) for value, label in values.items() if label == groups[role]]
+        written = f"{source['group_column']} {' or '.join(own or [groups[role]])}"
+        # Not "patients patients".
+        name = "" if groups[role] == role else f" {groups[role]}"
+        parts.append(f"{role}{name} ({written})")
+    return "groups: " + ", ".join(parts)
+
+
 def sites_with_both_groups(
     subjects: pd.DataFrame, groups: tuple[str, str], name: str
 ) -> tuple[list[str], list[str]]:
@@ -272,7 +304,13 @@ def sites_with_both_groups(
     for site, found in present.items():
         lacking = [group for group in groups if group not in found]
         if lacking:
-            lines.append(f"{name}: site {site} is excluded: it has no {' and no '.join(lacking)}.")
+            roles = dict(zip(groups, ("patients", "controls"), strict=True))
+            none = " and no ".join(
+                label if label == roles[label] else f"{label} ({roles[label]})" for label in lacking
+            )
+            n = int((subjects["site"] == site).sum())
+            lost = f"{counted(n, 'subject is', 'subjects are')} lost"
+            lines.append(f"{name}: site {site} {LACKS} {none}. Its {lost}.")
     return complete, lines
 
 

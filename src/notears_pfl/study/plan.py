@@ -229,11 +229,15 @@ def plan_study(
     if needs_networks and not source.sites:
         raise CohortError(next(line for line in source.notices if NO_SITE in line))
     drawn = PARTICIPANTS_SIDECAR if source.kind == "phantom" else ()
+    # The user's own tables: results, which list enrolled subjects, are not there before a run.
+    enrolment = getattr(source, "enrolment", None)
+    told_by = ", ".join(enrolment.tables if enrolment else []) or source.participants_table
     known_columns = dict.fromkeys([*source.participants.columns, *drawn, *QUALITY])
-    check_known(config["cohort"]["match"], list(known_columns), source.participants_table)
+    known_columns.pop("not_enrolled", None)
+    check_known(config["cohort"]["match"], list(known_columns), told_by)
     for setting in ("regress_on", "regress_covariates"):
         named = config["analysis"].get(setting, [])
-        where = (list(known_columns), source.participants_table, f"analysis.{setting}")
+        where = (list(known_columns), told_by, f"analysis.{setting}")
         check_known(named, *where)
     atlas = read_atlas(config["rois"], source.kind, tables.rois)
     return Plan(tables, source, atlas, config["subjects_per_job"])

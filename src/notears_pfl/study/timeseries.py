@@ -15,7 +15,6 @@ from notears_pfl.errors import CohortError, SignalError
 from notears_pfl.io.bids_tree import BidsTree
 from notears_pfl.io.series_files import PLACEHOLDER, archive_names, series_path
 from notears_pfl.io.sidecars import read_metadata
-from notears_pfl.io.tables import read_table
 from notears_pfl.names import abbreviation
 from notears_pfl.study.derived_series import (
     ONLY_RUN,
@@ -34,6 +33,7 @@ from notears_pfl.study.enrolment import (
 )
 from notears_pfl.study.participants import (
     named_columns,
+    read_participants,
     refuse_blanks,
     renamings,
     require_columns,
@@ -105,7 +105,7 @@ def _listed_study(source: Mapping[str, Any]) -> SeriesStudy:
     """
     path, pattern = source["participants"], source["series"]
     columns = (source["site_column"], source["group_column"])
-    table = read_table(path, text=columns)
+    table = read_participants(path, columns)
     participants = standard_participants(table, *columns, path)
     refuse_blanks(table, *columns, path)
     pairs = zip(participants["participant_id"], table["participant_id"], strict=True)
@@ -201,7 +201,7 @@ def _own_table(source: Mapping[str, Any]) -> tuple[pd.DataFrame, str]:
     if "participants" in source:
         path = source["participants"]
         filled = NAME_IN_BRACES.findall(source.get("series", ""))
-        return read_table(path, text=[*text_columns(source), *filled]), path
+        return read_participants(path, [*text_columns(source), *filled]), path
     pattern = source["series"]
     before, _, after = Path(pattern).name.partition(PLACEHOLDER)
     folder = Path(pattern).parent
@@ -299,9 +299,19 @@ def labelled_series(
                 return pd.DataFrame(values, columns=list(labels))
     msg = (
         f"unnamed series have shape {values.shape}, but volumes by {len(rois)} regions, or by "
-        f"the {len(selected)} selected ones, were needed. Name the columns, or transpose the array."
+        f"the {len(selected)} selected ones, were needed. "
     )
-    raise SignalError(msg)
+    advice = (
+        "Transpose the array if its rows are the regions; otherwise some columns are missing."
+        if could_be_transposed(values.shape, rois, selected)
+        else "Name the columns, or give those of all regions."
+    )
+    raise SignalError(msg + advice)
+
+
+def could_be_transposed(shape: Sequence[int], rois: Sequence[str], selected: Sequence[str]) -> bool:
+    """Whether unnamed series, once transposed, have the right number of columns."""
+    return len(shape) == 2 and shape[0] in (len(rois), len(selected))
 
 
 def _with_abbreviations(series: pd.DataFrame, rois: Sequence[str]) -> pd.DataFrame:

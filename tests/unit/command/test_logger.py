@@ -117,3 +117,18 @@ def test_a_long_job_without_a_terminal_is_reported_while_it_runs(capsys, monkeyp
         "Cohort         begins: 1 job",
         "Cohort         0 of 1 job",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Terminating processes on user request, this might take some time.",
+        "Will exit after finishing currently running jobs (scheduler).",
+    ],
+)
+def test_a_run_that_a_signal_stops_is_known_to_be_stopped(shown, text, monkeypatch):
+    monkeypatch.setattr(LogHandler, "was_stopped", False)
+
+    assert shown(*[(text, logging.INFO, {})] * 3) == f"{text}\n"
+
+    assert LogHandler.was_stopped

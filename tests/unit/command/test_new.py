@@ -150,7 +150,7 @@ TREES = {
     derived: ("fmriprep", "fmriprep", 8, ["depr", "control"], ["COI", "HUH"]),
     release: (".", "srpbs", 8, ["MDD", "HC"], ["COI", "HUH"]),
     archive: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
-    numbered_files: (".", "timeseries", 8, ["1", "2"], ["01", "02"]),
+    numbered_files: (".", "timeseries", 8, ["patients", "controls"], ["01", "02"]),
     other_id: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     of_xcpd: ("xcp_d", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),
     of_giga: (".", "timeseries", 8, ["depr", "control"], ["COI", "HUH"]),

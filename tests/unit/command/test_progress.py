@@ -180,6 +180,17 @@ def test_a_failed_job_says_why_and_where_its_log_is(run, tmp_path):
     assert said.endswith(f"  Free some space.\n  Its whole log: {log}")
 
 
+def test_an_empty_log_is_no_place_to_look(run, tmp_path):
+    log = tmp_path / "scan.log"
+    log.touch()
+    progress, lines = run({"scan": 1}, is_terminal=False)
+    progress.start(1, "scan", 0.0, [], [str(log)])
+    progress.fail(1, "scan", 2.0, [str(log)])
+
+    assert "failed, and left nothing in its log: it was stopped from outside" in lines()[-1]
+    assert str(log) not in lines()[-1]
+
+
 def test_a_log_without_an_error_gives_its_last_line(tmp_path):
     (tmp_path / "x.log").write_text("one\nKilled\n")
 

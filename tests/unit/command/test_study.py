@@ -1,6 +1,7 @@
 """What ``study run`` says in the end, and ``study check`` of a study without networks."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from tests.unit.command.test_new import PEOPLE, write_raw
 from notears_pfl.cli import main
 from notears_pfl.command import study
 from notears_pfl.command.study import COHORT, run_study
-from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, starts_jobs, targets_of
+from notears_pfl.command.workflow import DEFAULTS, REPORT, ROOT, STOPPED, starts_jobs, targets_of
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_unusable_series_are_named_and_nothing_is_started(tmp_path, capsys, monk
     told = capsys.readouterr().out
     assert "people.tsv: names keep only letters and digits: sites MAX_MUN → MAXMUN." in told
     assert "'MDDD': 1 subject (did you mean MDD?)" in told
-    assert "people.tsv: 2 of 9 subjects cannot be used. A run would leave them out" in told
+    assert "people.tsv: 2 of 9 subjects cannot be used. Fix the problems below" in told
     assert "  sub-6: unnamed series have shape (116, 100)" in told
     assert "  sub-7: has no array in series.npz." in told
 
@@ -119,8 +120,68 @@ def test_problems_of_series_are_told_of_the_users_own_table(tmp_path, capsys, mo
     assert main(["study", "check", "mine.yaml"]) == 1
 
     told = capsys.readouterr().out
-    assert "people.tsv: 1 of 8 subjects cannot be used. A run would leave" in told
+    assert "people.tsv: 1 of 8 subjects cannot be used. Fix the problems below" in told
     assert "results/ingest" not in told
+
+
+def test_with_exclude_unusable_series_are_named_and_the_check_goes_on(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    people = [f"{n}\tMAX\t{n % 2}" for n in range(8)]
+    (tmp_path / "people.tsv").write_text("\n".join(["participant_id\tsite\tgroup", *people]))
+    arrays = {str(n): np.zeros((100, 116) if n else (100, 90)) for n in range(8)}
+    np.savez("series.npz", **arrays)
+    settings = (
+        "source: {kind: timeseries, participants: people.tsv, series: series.npz, "
+        "group_values: {1: MDD, 0: HC}, on_problem: exclude}\n"
+    )
+    (tmp_path / "mine.yaml").write_text(settings)
+    monkeypatch.setattr(study, "run_snakemake", lambda options: 0)
+
+    assert main(["study", "check", "mine.yaml"]) == 0
+
+    told = capsys.readouterr().out
+    assert "people.tsv: 1 of 8 subjects cannot be used. They are excluded.\n  sub-0: un" in told
+    assert "groups: patients MDD (group 1), controls HC (group 0)\n" in told
+    assert "56 of 116 regions of config/rois.tsv are used: the paper's selection\n" in told
+    assert "columns without names are taken in the order of that table" in told
+
+    np.savez("series.npz", **{name: array[:, :90] for name, array in arrays.items()})
+    assert main(["study", "check", "mine.yaml"]) == 1
+    assert "8 of 8 subjects cannot be used. Nobody is left" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "is_locked", "said"),
+    [
+        (1, False, "The run stopped. Correct what is named above"),
+        (1, True, ""),
+        (STOPPED, False, "The run was stopped by a signal. To go on, give the same command"),
+        (2, False, ""),
+    ],
+)
+def test_a_run_that_fails_ends_with_the_next_step_unless_it_was_said(
+    finished, capsys, monkeypatch, code, is_locked, said
+):
+    monkeypatch.setattr(study, "run_snakemake", lambda options: code)
+    monkeypatch.setattr(study, "is_locked", lambda: is_locked)
+
+    assert run_study(DEFAULTS, "1", []) == code
+
+    told = capsys.readouterr().out
+    assert told.startswith(said)
+    assert bool(told) == bool(said)
+
+
+def test_a_run_begins_with_what_its_groups_mean(finished, capsys):
+    shutil.copytree(ROOT / "config", "config", dirs_exist_ok=True)
+    Path("mine.yaml").write_text("source: {group_column: dx, group_values: {1: MDD, 2: HC}}\n")
+
+    run_study(Path("mine.yaml"), "1", ["cohort"])
+
+    assert capsys.readouterr().out == "groups: patients MDD (dx 1), controls HC (dx 2)\n"
 
 
 def test_a_study_with_one_group_is_checked_for_preprocessing_alone(tmp_path, capsys, monkeypatch):

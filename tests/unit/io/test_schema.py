@@ -68,6 +68,21 @@ def test_a_bad_config_is_refused_with_file_value_and_remedy(config, message):
         check_config(config, SCHEMA, "config.yaml")
 
 
+def test_of_merged_files_the_one_with_the_setting_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text("kind: phantom\nsmoothing: {fwhm_mm: 6}\n")
+    (tmp_path / "mine.yaml").write_text("smoothing: {fwhm_mm: -1}\n1x: 2\n")
+    config = {"kind": 3, "smoothing": {"fwhm_mm": -1}, "1x": 2}
+
+    with pytest.raises(ConfigError) as caught:
+        check_config(config, SCHEMA, "mine.yaml + config/config.yaml")
+
+    said = sorted(line.partition(":")[::2] for line in str(caught.value).splitlines())
+    assert [file for file, _ in said] == ["config/config.yaml", "mine.yaml", "mine.yaml"]
+    assert "unknown key '1x'" in str(said)
+
+
 def test_every_problem_of_a_config_is_named_at_once():
     with pytest.raises(ConfigError) as caught:
         check_config({"kind": 3, "smoothing": {"fwhm_mm": -1}, "x": 1}, SCHEMA, "config.yaml")

@@ -48,7 +48,7 @@ def bomb(levels):
         ("? [a, b]\n: 1\n", r"line 1: a key must be one word"),
         ("a: 2001-99-99\n", r"cannot be read as YAML \(month must be"),
         ("a: " + "9" * 5000, r"cannot be read as YAML \(Exceeds the limit"),
-        ("a:\n\t- 1\n", r"cannot be read as YAML"),
+        ("a:\n\t- 1\n", r"cannot be read as YAML \(line 2: a tab, where YAML needs blanks\)"),
         ("a: na\xefve\n".encode("latin-1"), r"line 1: byte 0xE[9F] is not UTF-8"),
         ("a: 1\n".encode("utf-16"), r"it is in UTF-16"),
         ("a: 1\nb: \0\n", r"line 2: there is a zero byte"),

@@ -217,3 +217,24 @@ def test_series_are_written_as_pandas_writes_them(tmp_path, rng, dtype):
     )
 
     assert path.read_bytes() == as_text.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "found"),
+    [
+        ("x.csv", ";", "semicolons"),
+        ("x.tsv", ",", "commas, but tabs"),
+        ("x.csv", "\t", "tabs, but"),
+    ],
+)
+def test_columns_that_something_else_separates_are_no_table(tmp_path, name, mark, found):
+    (tmp_path / name).write_text("a;b;c\n1;2;3\n".replace(";", mark))
+
+    with pytest.raises(TableError, match=rf"the columns are separated by {found}"):
+        read_table(tmp_path / name)
+
+
+def test_a_single_column_may_have_any_mark_in_its_cells(tmp_path):
+    (tmp_path / "x.tsv").write_text("note\none, two\nthree\n")
+
+    assert read_table(tmp_path / "x.tsv")["note"].tolist() == ["one, two", "three"]

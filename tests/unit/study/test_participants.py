@@ -5,6 +5,7 @@ import pytest
 
 from notears_pfl.errors import CohortError
 from notears_pfl.study.participants import (
+    meaning_of_groups,
     named_columns,
     refuse_blanks,
     sites_with_both_groups,
@@ -105,7 +106,14 @@ def test_site_and_group_may_stand_in_each_others_columns(table):
 def test_a_subject_in_two_rows_is_refused(table):
     twice = pd.concat([table, table.iloc[[0]]], ignore_index=True)
 
-    with pytest.raises(CohortError, match=r"sub-01 \(1 in all\) appear in more than one row"):
+    with pytest.raises(CohortError, match=r"tsv: sub-01 appears in more than one row"):
+        standard_participants(twice, "centre", "dx", "participants.tsv")
+
+
+def test_several_subjects_in_two_rows_are_counted(table):
+    twice = pd.concat([table, table], ignore_index=True)
+
+    with pytest.raises(CohortError, match=r"sub-2, sub-s03 \(3 in all\) appear in more than one"):
         standard_participants(twice, "centre", "dx", "participants.tsv")
 
 
@@ -115,7 +123,9 @@ def test_a_site_with_one_group_is_left_out_with_a_line_that_says_so(table):
     sites, lines = sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
 
     assert sites == ["MAXMUN"]
-    assert lines == ["participants.tsv: site PITT is excluded: it has no ASD."]
+    assert lines == [
+        "participants.tsv: site PITT is excluded: it has no ASD (patients). Its 1 subject is lost."
+    ]
 
 
 def test_groups_that_nobody_has_leave_no_site(table):
@@ -192,3 +202,13 @@ def test_a_group_that_is_nearly_one_of_the_study_is_refused(table, group):
 
     with pytest.raises(CohortError, match=r"participants.tsv: the groups 'ASD', .* differ only by"):
         sites_with_both_groups(subjects, ("ASD", "TC"), "participants.tsv")
+
+
+def test_the_values_of_both_groups_are_told_with_their_labels():
+    groups = {"patients": "ASD", "controls": "controls"}
+    source = {"group_column": "DX", "group_values": {1: "ASD", "3": "ASD", "2": "controls"}}
+
+    assert meaning_of_groups(source, groups) == "groups: patients ASD (DX 1 or 3), controls (DX 2)"
+    assert meaning_of_groups({"group_column": "g"}, groups) == (
+        "groups: patients ASD (g ASD), controls (g controls)"
+    )

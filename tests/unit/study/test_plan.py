@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from notears_pfl.errors import CohortError
 from notears_pfl.study.plan import plan_study
 from notears_pfl.study.sources import SOURCES
 
@@ -163,3 +164,16 @@ def test_files_are_named_by_the_regions_that_they_hold(plan, atlas, origin, name
     assert planned.atlas.name == name
     assert f"_seg-{name}_desc-clean_timeseries.tsv" in planned.clean_series
     assert len(planned.atlas.selected) == 56
+
+
+def test_columns_that_are_not_there_are_missed_in_the_users_table(series_study):
+    series_study["source"] |= {"group_values": {"MDD": "MDD"}}
+    series_study["cohort"] = series_study["cohort"] | {"match": ["years"]}
+
+    with pytest.raises(
+        CohortError, match=r"/participants\.tsv: cohort\.match names 'years'"
+    ) as said:
+        plan_study(series_study, SCHEMAS, "config.yaml", None, is_main=True)
+
+    assert "results/" not in str(said.value)
+    assert "not_enrolled" not in str(said.value)

@@ -8,10 +8,11 @@ import pytest
 import scipy.sparse
 from scipy.io import savemat
 
-from notears_pfl.errors import SignalError, TableError
+from notears_pfl.errors import CohortError, SignalError, TableError
 from notears_pfl.io.series_files import read_series, series_outline
+from notears_pfl.study.enrolment import describe_problems, group_problems
 from notears_pfl.study.participants import renamings
-from notears_pfl.study.series_check import series_problems, unknown_groups
+from notears_pfl.study.series_check import refuse_same_series, series_problems, unknown_groups
 from notears_pfl.study.timeseries import checked_series, labelled_series, read_series_study
 
 from .derived_trees import write_giga_run, write_xcpd_run
@@ -246,3 +247,59 @@ def test_the_columns_of_programs_are_looked_at(rng, tmp_path, layout):
     problems = series_problems(study, source, ["A", "B", "C"], ["A", "B", "C"])
 
     assert list(problems) == ["sub-02"]
+
+
+def test_transposing_is_suggested_where_it_would_help_and_square_series_are_doubted(rng, study_of):
+    shapes = {"1": (9, 4), "2": (4, 9), "3": (4, 4), "4": (9, 3)}
+    np.savez("series.npz", **{name: rng.normal(size=shape) for name, shape in shapes.items()})
+    study, source = study_of("series.npz")
+
+    problems = series_problems(study, source, ROIS, SELECTED)
+
+    assert list(problems) == ["sub-2", "sub-4"]
+    assert "Transpose the array if its rows are the regions" in problems["sub-2"][0]
+    assert problems["sub-2"][0].endswith(
+        ". 1 series has as many volumes as regions, and may be transposed as well, although the "
+        "shape does not show it"
+    )
+    assert "ranspose" not in problems["sub-4"][0]
+
+
+def test_subjects_with_the_same_array_are_named_with_its_archive(rng, study_of):
+    twin, flat = rng.normal(size=(9, 4)), np.zeros((9, 4))
+    arrays = {"1": twin, "sub-2": rng.normal(size=(9, 4)), "3": twin, "4": rng.normal(size=(9, 4))}
+    np.savez("series.npz", **arrays)
+    with pytest.raises(CohortError, match=r"series\.npz: sub-1 and sub-3 have identical series"):
+        refuse_same_series(study_of("series.npz")[0])
+
+    np.savez_compressed("series.npz", **{**arrays, "1": flat, "3": flat})
+    # Said of each by itself, when its values are read.
+    refuse_same_series(study_of("series.npz")[0])
+
+
+def test_a_label_that_groups_do_not_have_is_told_from_an_unknown_value():
+    values = pd.Series(["1", "contrl", None])
+
+    said = group_problems(values, pd.Series(["ASD", "contrl", None]), ("autism", "control"), "dx")
+
+    assert said[0].startswith("dx '1' is mapped to 'ASD' in source.group_values, but groups are")
+    assert "neither autism nor control (did you mean control?)" in said[1]
+    assert said[2] == "dx is missing"
+
+
+def test_subjects_are_listed_in_full_unless_most_have_a_problem():
+    problems = {f"sub-{n}": ["has no array in x.npz"] for n in range(12)}
+
+    few = describe_problems(problems, 100, "people.tsv", "Correct it.")
+    most = describe_problems(problems, 20, "people.tsv", "Correct it.")
+
+    assert "sub-10, sub-11: has no array" in few
+    assert "  sub-0, sub-1, sub-2, sub-3, sub-4 and 7 more: has no array" in most
+
+
+def test_a_table_that_is_not_there_is_refused_with_its_setting(tmp_path):
+    source = {**COLUMNS, "participants": "nowhere.tsv", "series": "x.npz"}
+
+    for further in ({}, {"group_values": {"1": "MDD"}}):
+        with pytest.raises(CohortError, match=r"nowhere\.tsv: .* correct source\.participants"):
+            read_series_study(source | further, ("MDD", "HC"))

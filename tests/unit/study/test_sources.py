@@ -16,7 +16,7 @@ from notears_pfl.cohort.table_one import flow_table
 from notears_pfl.errors import CohortError, ConfigError
 from notears_pfl.io.sidecars import write_json
 from notears_pfl.io.tables import read_table, write_table
-from notears_pfl.study import bids
+from notears_pfl.study import participants
 from notears_pfl.study.configuration import StudyTables
 from notears_pfl.study.participants import standard_participants
 from notears_pfl.study.sources import read_source
@@ -269,7 +269,7 @@ def test_a_table_of_participants_is_read_once(settings, shared_table, monkeypatc
         read.append(path)
         return read_table(path, **options)
 
-    monkeypatch.setattr(bids, "read_table", noted)
+    monkeypatch.setattr(participants, "read_table", noted)
 
     enrol(settings, **shared_table)
 
