@@ -1,15 +1,17 @@
 """A permutation test of group labels that respects the overlap between draws.
 
 Sets of subjects are drawn at every site regardless of group, a network is learned from each, and
-y_nk indicates whether set n has the connection at site k. A subject's contribution is
+y_nk indicates whether set n has the connection at site k. A subject's contribution is the mean over
+the sets that include it,
 
-    c_i = Σ_{n ∋ i} (y_nk − mean_n y_nk) / (subjects of site k in set n),
+    c_i = mean_{n ∋ i} (y_nk − mean_n y_nk),
 
-large if sets that include this subject have the connection more often than others. The statistic
-T = Σ_{i a patient} c_i is the covariance of presence with the share of patients in the set. Under
-the null hypothesis, labels are unrelated to series within every site. Labels can then be exchanged
-among the subjects of a site while sets, networks and c_i stay fixed: nothing is refitted, and the
-test is exact whatever the method, the overlap of the sets or the temporal dependence.
+large if these have the connection more often than others. A sum would also depend on how often a
+subject was drawn, and rank subjects where hardly any set has the connection. The statistic is
+T = Σ_{i a patient} c_i. Under the null hypothesis, labels are unrelated to series within every
+site. Labels can then be exchanged among the subjects of a site while sets, networks and c_i stay
+fixed: nothing is refitted, and the test is exact whatever the method, the overlap of the sets or
+the temporal dependence.
 """
 
 from collections.abc import Sequence
@@ -33,7 +35,7 @@ class PermutationTest:
 
 
 def contributions(members: Mask, presence: Array) -> Array:
-    """Contributions of a site's subjects, shape (n_subjects, n_tests).
+    """Contributions of a site's subjects, shape (n_subjects, n_tests); 0 for one in no set.
 
     Parameters
     ----------
@@ -42,8 +44,9 @@ def contributions(members: Mask, presence: Array) -> Array:
     presence : ndarray of shape (n_sets, n_tests)
         Whether the site's network of each set has the connection, 0 or 1.
     """
-    shares = members / members.sum(axis=1, keepdims=True)
-    return shares.T @ (presence - presence.mean(axis=0))
+    n_sets = np.maximum(members.sum(axis=0), 1)
+    summed: Array = members.T @ (presence - presence.mean(axis=0))
+    return summed / n_sets[:, None]
 
 
 def permutation_test(

@@ -13,18 +13,25 @@ from notears_pfl.analysis.proportion import compare_proportions
 N_SITES, PER_GROUP, DRAWN, N_DRAWS = 3, 8, 5, 20
 
 
-def test_contributions_sum_over_patients_to_the_covariance_with_their_share(rng):
-    members = np.zeros((30, 9), dtype=bool)
-    for row in members:
-        row[rng.permutation(9)[: rng.integers(2, 6)]] = True
-    presence, patients = rng.integers(0, 2, size=(30, 4)).astype(float), rng.random(9) < 0.5
+def test_contributions_are_means_over_the_sets_of_a_subject():
+    members = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool)
+    presence = np.array([[1.0, 0], [0, 0], [0, 0]])
 
     c = contributions(members, presence)
 
-    share = (members & patients).sum(axis=1) / members.sum(axis=1)
-    for test in range(4):
-        covariance = np.cov(share, presence[:, test], bias=True)[0, 1]
-        assert_allclose(patients @ c[:, test], 30 * covariance)
+    assert_allclose(c[:, 0], [0, 1 / 2 - 1 / 3, -1 / 3, 0], atol=1e-12)
+    assert_allclose(c[:, 1], 0)
+
+
+def test_subjects_whose_sets_lack_the_connection_are_alike_however_often_they_were_drawn(rng):
+    members = np.array([np.isin(np.arange(16), rng.permutation(16)[:6]) for _ in range(60)])
+    presence = (np.arange(60) == 0).astype(float)[:, None]
+
+    c = contributions(members, presence)[:, 0]
+
+    assert len({*members.sum(axis=0)}) > 1
+    assert_allclose(c[~members[0]], -1 / 60)
+    assert (c[members[0]] > -1 / 60).all()
 
 
 def test_p_values_are_shares_of_all_labellings(rng):
