@@ -36,6 +36,7 @@ include: "workflow/rules/compare.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/federated.smk"
 include: "workflow/rules/export.smk"
+include: "workflow/rules/report_subjects.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -27,7 +27,6 @@ from notears_pfl.model.coordinator import respecting
 from notears_pfl.model.evidence import (
     MAX_ROUNDS,
     Evidence,
-    all_statistics,
     decide,
     decide_columns,
     expectation,
@@ -36,6 +35,7 @@ from notears_pfl.model.evidence import (
     wide_variance,
 )
 from notears_pfl.model.problem import Array, Mask, Order
+from notears_pfl.model.regressions import all_statistics
 
 # Share of an ROI's variance that counts as known of nothing: fewer samples than ROIs would
 # otherwise explain everything.

@@ -84,8 +84,8 @@ class Findings:
     def other_scale_words(self) -> str:
         """What the other scale is, on which all networks are estimated again."""
         if self.config["network"]["scale"] == "subject":
-            return "where every region has unit variance instead of one factor per subject"
-        return "where each subject is divided by one factor instead of scaling every region"
+            return "where each region is scaled to unit variance, not each subject by one factor"
+        return "where each subject is scaled by one factor, not each region to unit variance"
 
     def cautions_on(self, participant: str) -> list[str]:
         """Cautions about a subject; none for subjects without a report."""

@@ -9,23 +9,25 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from notears_pfl.model.evidence import (
-    BLOCK,
     GIVEN_COMMON,
-    NARROW,
-    Prior,
     Rates,
-    all_statistics,
     decide,
     decide_from,
     edge_odds,
-    edge_statistics,
     log_bayes_factor,
     log_tails,
     noise_variances,
-    parent_statistics,
     refit_weights,
-    regress,
     slab_variances,
+)
+from notears_pfl.model.regressions import (
+    BLOCK,
+    NARROW,
+    Prior,
+    all_statistics,
+    edge_statistics,
+    parent_statistics,
+    regress,
     with_parents,
 )
 
@@ -123,7 +125,7 @@ def test_statistics_are_those_of_one_column_after_the_other(uneven, rng, monkeyp
     k, j = np.repeat(np.arange(K), 9), np.tile(np.arange(1, 10), K)
     parents, precision = A[k, :, j], rng.uniform(20, 90, size=len(k))
     prior = Prior(rng.normal(size=parents.shape), rng.uniform(0.2, 2, size=parents.shape))
-    monkeypatch.setattr("notears_pfl.model.evidence.BLOCK", block)
+    monkeypatch.setattr("notears_pfl.model.regressions.BLOCK", block)
 
     r, g = edge_statistics(U, precision, parents, prior, k, j)
 
@@ -167,6 +169,7 @@ def test_columns_decided_part_by_part_are_those_decided_at_once(uneven, monkeypa
 
     at_once = decide(U, np.full(K, 60), allowed, graph, 0.1, none)
     monkeypatch.setattr("notears_pfl.model.evidence.BLOCK", 1)
+    monkeypatch.setattr("notears_pfl.model.regressions.BLOCK", 1)
     by_column = decide(U, np.full(K, 60), allowed, graph, 0.1, none)
 
     n_parents = at_once.adjacency.sum(axis=1)

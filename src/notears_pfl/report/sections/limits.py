@@ -89,8 +89,8 @@ def selection_caution(findings: Findings) -> str:
     without = "" if CEREBELLUM in set(findings.rois["lobe"]) else ", without the cerebellum"
     return (
         f"{n} of {n + n_out} regions were used: the selection of a study of depression{without}. "
-        f"What your study needs may be among the others: choose in a copy of {DEFAULT_REGIONS} "
-        "(rois.table)."
+        f"Regions that matter to your study may be among the others: to choose, edit a copy of "
+        f"{DEFAULT_REGIONS} (rois.table)."
     )
 
 

@@ -41,9 +41,9 @@ def test_the_other_scale_is_explained_at_its_first_use(findings):
     content = glance_section(findings).content
 
     uses = [line for line in content["results"] if "other scale" in line]
-    assert "the other scale of the data, where every region has unit variance" in uses[0]
+    assert "the other scale of the data, where each region is scaled to unit variance" in uses[0]
     assert sum("unit variance" in line for line in uses) == 1
-    assert "on the other scale, where every region" in content["careful"][0]
+    assert "on the other scale, where each region" in content["careful"][0]
 
 
 def test_a_glance_warns_of_what_this_study_gives_reason_to(findings):
