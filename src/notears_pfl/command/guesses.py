@@ -82,6 +82,11 @@ def named_column(table: pd.DataFrame, names: Sequence[str], fewest: int) -> str 
     return next((name for name in found if fewest <= table[name].nunique() <= most), None)
 
 
+def named_like_groups(table: pd.DataFrame) -> list[str]:
+    """Columns with a name that studies give to the groups, whatever they hold."""
+    return [name for name in map(str, table) if name.lower() in GROUP_NAMES]
+
+
 def guess_groups(column: str, values: Mapping[str, int]) -> Groups | None:
     """Guess the groups from the values of ``column`` and their numbers of subjects.
 

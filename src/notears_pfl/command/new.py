@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from notears_pfl.command.guesses import GROUP_NAMES, MOTION, Groups, label
+from notears_pfl.command.guesses import GROUP_NAMES, MOTION, Groups, label, named_like_groups
 from notears_pfl.command.study import (
     described,
     merged_settings,
@@ -91,6 +91,9 @@ def findings(found: Survey) -> list[str]:
         if blank := int(found.table[found.group_column].isna().sum()):
             counts["(none)"] = blank
         lines += [f"  groups (column {found.group_column}): {_counts(counts)}", *_guessed(found)]
+    elif alike := named_like_groups(found.table):
+        n_values = counted(found.table[alike[0]].nunique(), "value", "values")
+        lines.append(f"  groups: column {alike[0]} has {n_values}, but two or a few were needed")
     else:
         lines.append(
             f"  groups: no column is called {', '.join(GROUP_NAMES)}; columns: "

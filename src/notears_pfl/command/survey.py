@@ -22,6 +22,7 @@ from notears_pfl.command.guesses import (
     guess_columns,
     guess_groups,
     named_column,
+    named_like_groups,
 )
 from notears_pfl.errors import DatasetError, PflError, TableError
 from notears_pfl.io.bids_tree import NOT_OF_RUNS, BidsFile, BidsTree
@@ -130,6 +131,8 @@ class Survey:
     def unused(self) -> list[str]:
         """Columns of the table that no setting names."""
         used = {*self._described, *self.columns, *KNOWN_COLUMNS}
+        if self.group_column is None:
+            used |= {*named_like_groups(self.table)}
         return [name for name in map(str, self.table) if name not in used]
 
     @property

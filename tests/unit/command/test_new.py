@@ -398,3 +398,15 @@ def test_data_without_a_table_of_participants_are_refused_with_the_next_step(tmp
     with pytest.raises(DatasetError, match=r"no participants\.tsv says who .* --participants"):
         survey(tmp_path / "a/b/data")
     assert len(survey(tmp_path / "a/b/data", tmp_path / "people.tsv").table) == 8
+
+
+def test_a_column_of_groups_with_one_value_is_told_from_a_missing_one(here, tmp_path, capsys):
+    write_raw(tmp_path / "data", [(name, site, "HC") for name, site, _ in PEOPLE])
+    table = tmp_path / "data/participants.tsv"
+    table.write_text(table.read_text().replace("dx", "group"))
+
+    new_study(tmp_path / "data", here / "mine.yaml", None)
+
+    said = capsys.readouterr().out
+    assert "  groups: column group has 1 value, but two or a few were needed\n" in said
+    assert "not used" not in said
